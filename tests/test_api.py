@@ -50,6 +50,8 @@ def test_measures_take_whatever_holds_numbers():
         ([[1.0, 2.0]], r"expected 1 dimension\(s\), got shape \(1, 2\)"),
         ([[1.0], [1.0, 2.0]], "lists of different lengths"),
         ([True, False], "got True and False, which are labels or decisions"),
+        (np.ma.masked_array([1.0, 2.0, -50.0], [False, False, True]), "a masked array; expected only the entries"),
+        ([1.0, np.ma.masked], "a masked array"),
     ],
 )
 def test_measures_refuse_what_is_no_scores(name, bad, message):
@@ -102,6 +104,9 @@ def test_decisions_and_swapped_classes_are_doubted():
         assert ze.d_ece(target, nontarget) < 0.1
     for few in (ze.eer(target[:5], nontarget[:5]), ze.eer(nontarget, target), ze.eer(target, target + 0.1)):
         assert 0.0 <= few <= 1.0  # without a warning, which would be an error here
+
+    # scores that were labelled, or evaluated, have been checked before
+    assert ze.scorers.eer(np.repeat([1, 0], 30), np.concatenate((target, nontarget))) > 0.5
 
     def codes(*scores):
         return [flag.code for flag in ze.evaluate(*scores, options=ze.Options(intervals=0, null=0)).flags]

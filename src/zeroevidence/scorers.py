@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.data.scores import as_array, read_only_scores
+from zeroevidence.data.scores import as_array, check_scores
 from zeroevidence.errors import UsageError
 from zeroevidence.measure.pairs import linkability as _linkability
 from zeroevidence.measure.pairs import verification, zebra
@@ -26,7 +26,7 @@ def classes_of_scores(y_true: ArrayLike, y_score: ArrayLike) -> tuple[FloatArray
     >>> classes_of_scores(["no", "yes", "no"], [0.1, 0.9, 0.3])
     (array([0.9]), array([0.1, 0.3]))
     """
-    labels, scores = as_array(y_true, "y_true"), read_only_scores(y_score, "y_score")
+    labels, scores = as_array(y_true, "y_true"), check_scores(y_score, "y_score")
     if labels.shape != scores.shape:
         raise UsageError(f"expected a label for each of a list of scores, got {labels.shape} and {scores.shape}")
     classes = np.unique(labels)
@@ -44,7 +44,7 @@ def eer(y_true: ArrayLike, y_score: ArrayLike) -> float:
     >>> eer([1, 1, 0, 0], [0.9, 0.4, 0.6, 0.1])
     0.5
     """
-    return verification.eer(*classes_of_scores(y_true, y_score))
+    return verification.eer.unchecked(*classes_of_scores(y_true, y_score))
 
 
 def cllr_min(y_true: ArrayLike, y_score: ArrayLike) -> float:
@@ -55,7 +55,7 @@ def cllr_min(y_true: ArrayLike, y_score: ArrayLike) -> float:
     >>> round(cllr_min([1, 1, 1, 0, 0, 0], [0.9, 0.4, 0.8, 0.6, 0.1, 0.2]), 3)
     0.333
     """
-    return verification.cllr_min(*classes_of_scores(y_true, y_score))
+    return verification.cllr_min.unchecked(*classes_of_scores(y_true, y_score))
 
 
 def dcf_min(y_true: ArrayLike, y_score: ArrayLike, *, prior: float = 0.05) -> float:
@@ -66,7 +66,7 @@ def dcf_min(y_true: ArrayLike, y_score: ArrayLike, *, prior: float = 0.05) -> fl
     >>> round(dcf_min([1, 1, 1, 0, 0, 0], [0.9, 0.4, 0.8, 0.6, 0.1, 0.2]), 3)
     0.333
     """
-    return verification.dcf_min(*classes_of_scores(y_true, y_score), prior=prior)
+    return verification.dcf_min.unchecked(*classes_of_scores(y_true, y_score), prior=prior)
 
 
 def d_ece(y_true: ArrayLike, y_score: ArrayLike) -> float:
@@ -77,7 +77,7 @@ def d_ece(y_true: ArrayLike, y_score: ArrayLike) -> float:
     >>> round(d_ece([1, 1, 1, 0, 0, 0], [0.9, 0.4, 0.8, 0.6, 0.1, 0.2]), 3)
     0.481
     """
-    return zebra.d_ece(*classes_of_scores(y_true, y_score))
+    return zebra.d_ece.unchecked(*classes_of_scores(y_true, y_score))
 
 
 def linkability(y_true: ArrayLike, y_score: ArrayLike) -> float:
@@ -88,4 +88,4 @@ def linkability(y_true: ArrayLike, y_score: ArrayLike) -> float:
     >>> linkability([0] * 50 + [1] * 50, range(100)) > 0.8
     True
     """
-    return _linkability.linkability(*classes_of_scores(y_true, y_score))
+    return _linkability.linkability.unchecked(*classes_of_scores(y_true, y_score))

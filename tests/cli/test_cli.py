@@ -232,6 +232,10 @@ def test_a_prior_and_people_of_both_sets(run, searches, tmp_path):
     same = searches["eval"]
     code, out, err = run("evaluate", same[0], "--key", same[1], "--dev", same[0], "--dev-key", same[1])
     assert (code, out, "share 30 speaker(s)" in err) == (3, "", True)
+    sparse = tmp_path / "sparse"
+    sparse.write_text("y t1 2.0 target\nz t1 0.5 nontarget\ny t2 0.1 nontarget\nx t3 1.5 target\n")
+    code, _, err = run("evaluate", same[0], "--key", same[1], "--dev", sparse)
+    assert (code, err.startswith(f"{same[0]} and {sparse}: the development scores do not form rows")) == (3, True)
 
 
 def test_compare_ranks_systems_on_the_same_trials(run, tmp_path):

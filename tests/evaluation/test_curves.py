@@ -90,6 +90,11 @@ def test_histograms_of_equal_and_of_impossible_scores():
     equal = histograms({"a": np.ones(3)})["histogram_a"]
     assert (equal.x, equal.y) == ((1.0,), (1.0,))
     assert histograms({"a": np.full(2, np.inf)}) == {}
+    for size in (1e17, 1e300, -1e17):  # bins at most as narrow as the numbers are dense
+        far = histograms({"a": np.full(3, size)})["histogram_a"]
+        assert (far.x, len(far.y)) == ((size,), 1)
+        assert 0.0 < far.y[0] < np.inf
+    assert histograms({"a": np.full(3, np.finfo(float).max)}) == {}
     assert bin_edges([np.array([-1.7e308, 1.7e308])]) is None
 
 

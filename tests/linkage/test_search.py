@@ -182,7 +182,7 @@ def test_the_row_with_a_wrong_vector_is_named(engine, side, value, words):
         ({"row_scaling": "auto"}, UsageError, "row_scaling: expected one of standardise, centre, none, got 'auto'"),
         ({"precision": 16}, UsageError, "need the engine triton"),
         ({"precision": 8}, UsageError, "precision: expected one of None, 16, 32, 64, got 8"),
-        ({"weight": None, "mated": np.zeros(20, int)}, InputError, "cross-fitting needs trials of at least two"),
+        ({"weight": None, "mated": np.zeros(20, int)}, InputError, "all trials are of one speaker; expected a second"),
         ({"weight": None, "mated": np.repeat([98, 99], 10)}, InputError, "trial 0 names identity 98"),
         ({"mated": None}, InputError, "trial: expected Embeddings, such as .* got ndarray"),
         ({"precision": 32, "engine": "rows"}, UsageError, "float32 inputs need the engine dask or numpy"),

@@ -11,7 +11,7 @@ import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
 from zeroevidence.data.files import ArrayOnDisk
-from zeroevidence.data.scores import as_array, read_only
+from zeroevidence.data.scores import as_array, frozen, owned
 from zeroevidence.errors import InputError
 
 _FEW = 1 << 12  # up to so many names, NumPy's sort of text is as fast
@@ -127,7 +127,7 @@ class Embeddings:
         if vectors.ndim != 2 or 0 in vectors.shape:
             raise InputError(f"vectors: expected one vector per row, got shape {vectors.shape}")
         if vectors.dtype.kind in "iub":
-            vectors = vectors.astype(np.float32)
+            vectors = vectors.astype(np.result_type(vectors.dtype, np.float32))  # which holds all of these numbers
         if vectors.dtype.kind != "f" or vectors.dtype.itemsize > 8:
             raise InputError(f"vectors: expected float16, float32 or float64, got {vectors.dtype}")
         count = len(vectors)
@@ -136,15 +136,11 @@ class Embeddings:
             first, second = twice
             raise InputError(f"row {second}: identifier {str(ids[second])!r} is already that of row {first}")
         check_finite(vectors, ids)
-        if not isinstance(vectors, ArrayOnDisk):
-            if vectors.flags.writeable and vectors.base is None and not isinstance(vectors, np.memmap):
-                vectors = vectors.view()
-            vectors.flags.writeable = False
-        object.__setattr__(self, "vectors", vectors)
-        object.__setattr__(self, "ids", read_only(ids))
+        object.__setattr__(self, "vectors", vectors if isinstance(vectors, ArrayOnDisk) else owned(vectors))
+        object.__setattr__(self, "ids", frozen(ids))
         if self.speakers is not None:
-            object.__setattr__(self, "speakers", read_only(_text_array("speakers", self.speakers, count)))
-        attributes = {name: read_only(_text_array(name, value, count)) for name, value in self.attributes.items()}
+            object.__setattr__(self, "speakers", frozen(_text_array("speakers", self.speakers, count)))
+        attributes = {name: frozen(_text_array(name, value, count)) for name, value in self.attributes.items()}
         object.__setattr__(self, "attributes", MappingProxyType(attributes))
 
     def __len__(self) -> int:
@@ -216,7 +212,7 @@ def _blocks(vectors: FloatArray) -> Any:
 
 def _text_array(name: str, values: Any, count: int) -> StrArray:
     """Return values as text, one for each vector; identifiers and speakers must not be empty."""
-    array = np.asarray(values)
+    array = as_array(values, name)
     if array.dtype.kind == "S":
         array = np.char.decode(array, "utf-8")
     array = array.astype(np.str_)

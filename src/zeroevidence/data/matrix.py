@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
-from zeroevidence.data.scores import Pairs, Scores, distinct_speakers, read_only, read_only_scores
+from zeroevidence.data.scores import Pairs, Scores, as_array, check_scores, distinct_speakers, frozen, owned
 from zeroevidence.errors import InputError
 
 
@@ -46,9 +46,9 @@ class ScoreMatrix:
     enrolment_speakers: StrArray | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scores", read_only_scores(self.scores, "scores", ndim=2))
+        object.__setattr__(self, "scores", owned(check_scores(self.scores, "scores", ndim=2)))
         rows, columns = self.scores.shape
-        mated = np.asarray(self.mated)
+        mated = as_array(self.mated, "mated")
         if mated.shape != (rows,) or not np.issubdtype(mated.dtype, np.integer):
             content = f"{mated.dtype} {mated.shape}"
             raise InputError(f"mated: expected {rows} whole numbers, one column per trial, got {content}")
@@ -56,7 +56,7 @@ class ScoreMatrix:
         if len(outside):
             wrong = f"trial {outside[0]} names column {mated[outside[0]]}"
             raise InputError(f"mated: {wrong}; expected 0 to {columns - 1}, or -1 for not enrolled")
-        object.__setattr__(self, "mated", read_only(mated.astype(np.int64)))
+        object.__setattr__(self, "mated", frozen(mated.astype(np.int64)))
         for name in ("trials", "trial_speakers", "enrolments", "enrolment_speakers"):
             if getattr(self, name) is None:
                 continue
@@ -67,7 +67,7 @@ class ScoreMatrix:
             if (counts > 1).any():
                 at = int((counts > 1).argmax())
                 raise InputError(f"{name}: {str(values[at])!r} occurs {counts[at]} times; expected once")
-            object.__setattr__(self, name, read_only(ids))
+            object.__setattr__(self, name, owned(ids))
 
     def __repr__(self) -> str:
         return f"ScoreMatrix({self.scores.shape[0]} trials x {self.scores.shape[1]} identities)"
@@ -177,7 +177,9 @@ def complete_rows(scores: Scores) -> tuple[ScoreMatrix, int] | None:
     if len(complete) == 0:
         return None
     speakers = None if scores.trial_speakers is None else scores.trial_speakers[complete], scores.enrolment_speakers
-    matrix = ScoreMatrix(table[complete], mated[complete], scores.trials[complete], scores.enrolments, *speakers)
+    matrix = ScoreMatrix(
+        frozen(table[complete]), mated[complete], scores.trials[complete], scores.enrolments, *speakers
+    )
     return matrix, shape[0] - len(complete)
 
 

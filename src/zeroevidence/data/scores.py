@@ -17,8 +17,8 @@ T = TypeVar("T", bound=np.generic)
 _MANY = 10  # scores, of which not all are 0 or 1 by accident
 
 
-def read_only_scores(values: ArrayLike, name: str, ndim: int = 1) -> FloatArray:
-    """Return scores as a read-only float32 or float64 array; NaN is refused, infinities are evidence."""
+def check_scores(values: ArrayLike, name: str, ndim: int = 1) -> FloatArray:
+    """Return scores as a float32 or float64 array; NaN is refused, infinities are evidence."""
     array = as_array(values, name)
     if array.dtype.kind not in "fiu" and array.size:
         kinds = {"U": "text", "S": "text", "b": "True and False, which are labels or decisions"}
@@ -35,17 +35,20 @@ def read_only_scores(values: ArrayLike, name: str, ndim: int = 1) -> FloatArray:
     if suspicious and np.isnan(array).any():
         first = np.argwhere(np.isnan(array))[0]
         raise InputError(f"{name}: NaN at position {', '.join(map(str, first))}; expected a number")
-    return read_only(array)
+    return array
 
 
 def as_array(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Return lists, arrays, series of polars and pandas, and tensors of torch as an array."""
+    """Return lists, arrays, series of polars and pandas, and tensors of torch as an array; masked ones are refused."""
+    parts = values if isinstance(values, (list, tuple)) else (values,)
+    if any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in parts):
+        raise InputError(f"{name}: a masked array; expected only the entries that count, such as {name}.compressed()")
     if hasattr(values, "detach"):
         tensor: Any = values.detach().cpu()
         # NumPy has no bfloat16 and no float8; single precision holds all of their numbers
         values = tensor.float() if tensor.dtype.is_floating_point and tensor.dtype.itemsize < 4 else tensor
     try:
-        array = np.asanyarray(values)
+        array = values if isinstance(values, np.memmap) else np.asarray(values)
     except ValueError:
         raise InputError(f"{name}: expected one number per score, got lists of different lengths") from None
     if array.dtype == object and all(value is None or isinstance(value, Real) for value in array.flat):
@@ -75,11 +78,23 @@ def check_classes(target: FloatArray, nontarget: FloatArray) -> None:
             raise InputError(f"{name}: 0 and 1 alone, one for each score, as labels are; expected {expected}")
 
 
-def read_only(array: NDArray[T]) -> NDArray[T]:
-    """Return a read-only view; the caller's array stays writable."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
+def frozen(array: NDArray[T]) -> NDArray[T]:
+    """Return an array that nobody else holds, read-only from now on."""
+    array.flags.writeable = False
+    return array
+
+
+def owned(array: NDArray[T]) -> NDArray[T]:
+    """Return a read-only array that no later change of the caller's reaches; it is copied unless it is read-only.
+
+    Arrays of files stay on disk.
+    """
+    part: Any = array
+    while isinstance(part, np.ndarray) and not part.flags.writeable:
+        part = part.base
+    if not isinstance(part, np.ndarray):
+        return array
+    return frozen(array.view() if isinstance(array, np.memmap) else array.copy("K"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,7 +120,7 @@ class Pairs:
 
     def __post_init__(self) -> None:
         for name in ("enrolment", "trial"):
-            object.__setattr__(self, name, read_only(np.asarray(getattr(self, name), dtype=np.int64)))
+            object.__setattr__(self, name, owned(as_array(getattr(self, name), name).astype(np.int64, copy=False)))
 
     def __len__(self) -> int:
         return len(self.enrolment)
@@ -153,14 +168,14 @@ class Scores:
 
     def __post_init__(self) -> None:
         for name in ("target", "nontarget"):
-            object.__setattr__(self, name, read_only_scores(getattr(self, name), name))
+            object.__setattr__(self, name, owned(check_scores(getattr(self, name), name)))
         together = ("target_pairs", "nontarget_pairs", "enrolments", "trials")
         if len({getattr(self, name) is None for name in together}) > 1:
             raise InputError(f"expected all of {', '.join(together)}, or none of them")
         for name in ("enrolments", "trials", "enrolment_speakers", "trial_speakers"):
             ids = getattr(self, name)
             if ids is not None:
-                object.__setattr__(self, name, read_only(np.asarray(ids, dtype=np.str_)))
+                object.__setattr__(self, name, owned(np.asarray(ids, dtype=np.str_)))
         if self.enrolments is None or self.trials is None:
             return
         for side, ids in (("enrolment_speakers", self.enrolments), ("trial_speakers", self.trials)):
@@ -193,7 +208,7 @@ class Scores:
         >>> Scores.from_labels([2.0, -1.0, 0.5], [1, 0, 0])
         Scores(1 target, 2 nontarget)
         """
-        values, mated = read_only_scores(scores, "scores"), is_target(labels)
+        values, mated = check_scores(scores, "scores"), is_target(labels)
         if mated.shape != values.shape:
             raise InputError(f"labels: expected {len(values)}, one per score, got shape {mated.shape}")
         return cls(values[mated], values[~mated], **pairs)
@@ -266,12 +281,12 @@ class TrialScores:
     attacks: StrArray | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scores", read_only_scores(self.scores, "scores"))
+        object.__setattr__(self, "scores", owned(check_scores(self.scores, "scores")))
         for name in ("speakers", "utterances", "attacks"):
             values = getattr(self, name)
             if values is None:
                 continue
-            array = read_only(np.asarray(values, dtype=np.str_))
+            array = owned(np.asarray(values, dtype=np.str_))
             if array.shape != self.scores.shape:
                 raise InputError(f"{name}: expected {len(self.scores)}, one per score, got shape {array.shape}")
             object.__setattr__(self, name, array)
@@ -326,7 +341,7 @@ class TandemScores:
             raise InputError(f"unknown scores {unknown[0]!r}; expected {', '.join(sorted(names))}")
         return cls(
             **{
-                name: value if value is None or isinstance(value, TrialScores) else TrialScores(np.asarray(value))
+                name: value if value is None or isinstance(value, TrialScores) else TrialScores(value)  # type: ignore[arg-type]
                 for name, value in scores.items()
             }
         )

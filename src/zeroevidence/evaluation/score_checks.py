@@ -150,7 +150,7 @@ def unit_flags(view: ScoreView, metrics: Mapping[str, MeasureResult]) -> list[Fl
     if 0.0 <= lowest < 1.0 < highest < np.inf and len(nontarget) >= _LEAST_NONTARGETS:
         llrs = natural_llrs(target, "lr"), natural_llrs(nontarget, "lr")
         skewness, of_logs = _quartile_skewness(nontarget), _quartile_skewness(llrs[1])
-        taken, other = cllr(target, nontarget), cllr(*llrs)
+        taken, other = cllr.unchecked(target, nontarget), cllr.unchecked(*llrs)
         if skewness > _SKEWED and abs(of_logs) < skewness / 2.0 and other < min(taken, 1.0):
             return [flag("lrs-suspected", skewness=skewness, of_logs=of_logs, cllr=taken, other=other)]
     return llr_flags(view, metrics) or base_flags(target, nontarget, metrics)
@@ -218,7 +218,11 @@ def base_flags(target: FloatArray, nontarget: FloatArray, metrics: Mapping[str, 
     if not lost > _LEAST:
         return []
     with np.errstate(over="ignore"):  # an infinite score is evidence too
-        costs = {unit: cllr(factor * target, factor * nontarget) for unit, factor in FACTORS.items() if unit != "ln"}
+        costs = {
+            unit: cllr.unchecked(factor * target, factor * nontarget)
+            for unit, factor in FACTORS.items()
+            if unit != "ln"
+        }
     unit = min(costs, key=lambda unit: costs[unit])
     if costs[unit] - float(least) > _LEFT * lost:
         return []

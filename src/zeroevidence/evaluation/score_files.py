@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import get_args
 
-from zeroevidence.data.files import is_folder
+from zeroevidence.data.files import is_folder, naming_file
 from zeroevidence.data.formats.input_file import uncompressed_name
 from zeroevidence.data.formats.lists import LABELS, find_systems, read_systems
 from zeroevidence.data.formats.scores.read import diagnose, diagnose_lists, is_score_list, read_score_lists, read_scores
@@ -103,17 +103,20 @@ class ScoreFile:
         resampled: Collection[str] | None = None,
     ) -> Evaluation:
         """The row of the scores that were read from it, with those of other speakers; see `evaluate`."""
-        row = evaluate(
-            loaded,
-            dev=None if self.dev is None else self.dev.read(reading),
-            calibrate=None if self.calibrate is None else self.calibrate.read(reading),
-            prior=prior,
-            labels=self.labels,
-            about=self.about,
-            options=options,
-            run=run,
-            resampled=resampled,
-        )
+        others = [None if other is None else other.read(reading) for other in (self.dev, self.calibrate)]
+        names = [file.scores for file in (self, self.dev, self.calibrate) if file is not None]
+        with naming_file(" and ".join(names)):
+            row = evaluate(
+                loaded,
+                dev=others[0],
+                calibrate=others[1],
+                prior=prior,
+                labels=self.labels,
+                about=self.about,
+                options=options,
+                run=run,
+                resampled=resampled,
+            )
         return row if self.dev is None else row.with_flags(*sex_flags(self.labels, self.dev.labels))
 
     def problems(self, options: ReadingOptions = ReadingOptions()) -> list[Problem]:

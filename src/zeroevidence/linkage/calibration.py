@@ -246,6 +246,9 @@ def cross_fit(
     """
     trials, prior = len(people), 0.0
     weight, bias, threshold = (np.empty(trials) for _ in range(3))
+    if trials and (people == people[0]).all():
+        expected = "a second, or development vectors of other people (--dev-enrol and --dev-trial)"
+        raise InputError(f"all trials are of one speaker; expected {expected} to calibrate on")
     folds = speaker_folds(people, seed=run.seed)
     parts = pair_statistics(trial_vectors, enrol_vectors, mated, options, folds=folds, top=trials + 1)
     for index, rows in enumerate(folds):

@@ -12,6 +12,7 @@ import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray
 from zeroevidence.calibrate.rows import ROW_SCALINGS, RowScaling
+from zeroevidence.data.scores import as_array
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.linkage.inputs import SCORINGS, ScoreFunction, Scoring, VectorSet, vector_sets
 from zeroevidence.optional import one_blas_thread
@@ -213,7 +214,7 @@ def plan_search(
     if dtype is None:
         single = trial.single and enrol.single and options.function is None
         dtype = f"float{options.precision or (32 if single else 64)}"
-    trials, rows = trial.count, np.asarray(mated)
+    trials, rows = trial.count, as_array(mated, "mated")
     if rows.shape != (trials,) or not np.issubdtype(rows.dtype, np.integer):
         raise InputError(f"mated: expected {trials} whole numbers, one per trial, got {rows.dtype} {rows.shape}")
     outside = np.flatnonzero((rows < 0) | (rows >= enrol.count))

@@ -12,7 +12,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.calibrate.pav import pav_llrs
-from zeroevidence.data.scores import Scores
+from zeroevidence.data.scores import Scores, as_array
 from zeroevidence.errors import InputError
 from zeroevidence.measure.measures import similarity_measure
 from zeroevidence.measure.views import SimilarityView
@@ -62,8 +62,9 @@ def _positions(speakers: StrArray, names: StrArray) -> IntArray:
 
 def diagonal_dominance(similarity: FloatArray) -> float:
     """Absolute difference between the mean of the diagonal and the mean of everything else."""
-    diagonal = np.eye(len(similarity), dtype=bool)
-    return float(abs(np.nanmean(similarity[diagonal]) - np.nanmean(similarity[~diagonal])))
+    values = as_array(similarity, "similarities")
+    diagonal = np.eye(len(values), dtype=bool)
+    return float(abs(np.nanmean(values[diagonal]) - np.nanmean(values[~diagonal])))
 
 
 def deid(original: FloatArray, crossed: FloatArray) -> float:

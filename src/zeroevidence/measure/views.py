@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, wraps
 from math import ceil
-from typing import Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from numpy.typing import ArrayLike
 from scipy.special import bdtrik
@@ -17,7 +16,7 @@ from scipy.special import bdtrik
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.calibrate.pav import Blocks, Counts, pool, pool_laplace
 from zeroevidence.data.preparing import are_reversed
-from zeroevidence.data.scores import are_decisions, check_classes, read_only_scores
+from zeroevidence.data.scores import are_decisions, check_classes, check_scores
 from zeroevidence.run import LEVEL
 
 Llrs: TypeAlias = tuple[FloatArray, FloatArray]  # natural-log LLRs of targets and of non-targets
@@ -225,29 +224,41 @@ _SWAPPED = (
     "lower scores those of targets?"
 )
 P = ParamSpec("P")
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class CheckedMeasure(Protocol[P, T_co]):
+    """A measure that checks its arguments, with the computation alone for scores that were checked where they came in.
+
+    Where the latter are decisions or swapped, evaluations have flags.
+    """
+
+    unchecked: Callable[Concatenate[FloatArray, FloatArray, P], T_co]
+
+    def __call__(self, target: ArrayLike, nontarget: ArrayLike, *args: P.args, **options: P.kwargs) -> T_co:
+        """Check the arguments, and compute."""
 
 
 def takes_scores(
-    function: Callable[Concatenate[FloatArray, FloatArray, P], T], *, directed: bool = True
-) -> Callable[Concatenate[ArrayLike, ArrayLike, P], T]:
+    function: Callable[Concatenate[FloatArray, FloatArray, P], T_co], *, directed: bool = True
+) -> CheckedMeasure[P, T_co]:
     """Let a measure of target and non-target arrays take lists, arrays, series and tensors.
 
     NaN, text, booleans, labels, empty arrays and more than one dimension are refused; infinite scores are accepted.
-    Where scores are decisions, or the classes seem to be swapped, a `UserWarning` says so, except to callers within the
-    package, which have flags for it, and for measures that are not `directed`: to these, low scores may speak for
-    targets.
+    Where scores are decisions, or the classes seem to be swapped, a `UserWarning` says so, except for measures that are
+    not `directed`: to these, low scores may speak for targets.
     """
 
     @wraps(function)
-    def checked(target: ArrayLike, nontarget: ArrayLike, *args: P.args, **options: P.kwargs) -> T:
-        tar, non = read_only_scores(target, "target"), read_only_scores(nontarget, "nontarget")
-        if not sys._getframe(1).f_globals.get("__name__", "").startswith("zeroevidence."):
-            check_classes(tar, non)
-            swapped = directed and _are_swapped(tar, non)
-            doubt = _DECISIONS if are_decisions(tar, non) else _SWAPPED if swapped else None
-            if doubt is not None:
-                warnings.warn(doubt, stacklevel=2)
+    def checked(target: ArrayLike, nontarget: ArrayLike, *args: P.args, **options: P.kwargs) -> T_co:
+        tar, non = check_scores(target, "target"), check_scores(nontarget, "nontarget")
+        check_classes(tar, non)
+        swapped = directed and _are_swapped(tar, non)
+        doubt = _DECISIONS if are_decisions(tar, non) else _SWAPPED if swapped else None
+        if doubt is not None:
+            warnings.warn(doubt, stacklevel=2)
         return function(tar, non, *args, **options)
 
-    return checked  # type: ignore[return-value]  # a wrapper is a callable of the same arguments
+    measure: Any = checked
+    measure.unchecked = function
+    return measure  # type: ignore[no-any-return]

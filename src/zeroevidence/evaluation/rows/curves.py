@@ -108,7 +108,7 @@ def histograms(sorted_scores: dict[str, FloatArray]) -> dict[str, Curve]:
     curves = {}
     for name, scores in finite.items():
         share = binned(scores, edges) / len(sorted_scores[name])
-        curves[f"histogram_{name}"] = as_curve((edges[1:] + edges[:-1]) / 2.0, share / (edges[1] - edges[0]))
+        curves[f"histogram_{name}"] = as_curve(edges[1:] / 2.0 + edges[:-1] / 2.0, share / (edges[1] - edges[0]))
     return curves
 
 
@@ -128,10 +128,13 @@ def bin_edges(classes: list[FloatArray]) -> FloatArray | None:
         return None
     low, high = min(float(scores[0]) for scores in classes), max(float(scores[-1]) for scores in classes)
     reach = high - low
-    if reach <= 1e-9 * max(abs(low), abs(high), 1e-9):  # all equal, or as good as
-        return np.array([low - 0.5, high + 0.5])
-    if not np.isfinite(reach):
+    least = 1e-9 * max(abs(low), abs(high), 1e-9)
+    if reach <= least:  # all equal, or as good as
+        low, high = low - max(0.5, least), high + max(0.5, least)
+    if not np.isfinite(high - low):
         return None
+    if reach <= least:
+        return np.array([low, high])
     spreads = [2.0 * (float(x[(3 * len(x)) // 4]) - float(x[len(x) // 4])) / float(np.cbrt(len(x))) for x in classes]
     bins = int(np.clip(np.ceil(reach / max(*spreads, reach / _MOST_BINS)), _FEWEST_BINS, _MOST_BINS))
     return np.linspace(low, high, bins + 1)

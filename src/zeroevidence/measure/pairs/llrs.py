@@ -53,7 +53,7 @@ def misleading_evidence(target: FloatArray, nontarget: FloatArray) -> tuple[floa
 )
 def _misleading_target(view: PairView) -> float | None:
     """Share of pairs of the same source whose LR is below 1; for LLRs only."""
-    return None if view.llrs is None else misleading_evidence(*view.llrs)[0]
+    return None if view.llrs is None else misleading_evidence.unchecked(*view.llrs)[0]
 
 
 @_misleading_measure(
@@ -64,7 +64,7 @@ def _misleading_target(view: PairView) -> float | None:
 )
 def _misleading_nontarget(view: PairView) -> float | None:
     """Share of pairs of different sources whose LR is above 1; for LLRs only."""
-    return None if view.llrs is None else misleading_evidence(*view.llrs)[1]
+    return None if view.llrs is None else misleading_evidence.unchecked(*view.llrs)[1]
 
 
 @takes_scores
@@ -109,7 +109,7 @@ def devpav(target: FloatArray, nontarget: FloatArray) -> float:
 @_llr_measure("devpav", "devPAV", place=97, method="pav", references=("vergeer2021",))
 def _devpav(view: PairView) -> float | None:
     """Mean deviation of LLRs from calibrated ones, as a power of ten; for LLRs only."""
-    deviation = None if view.llrs is None else devpav(*view.llrs)
+    deviation = None if view.llrs is None else devpav.unchecked(*view.llrs)
     return None if deviation is None or np.isnan(deviation) else deviation
 
 
@@ -177,7 +177,7 @@ def _log_density(llrs: FloatArray, grid: FloatArray, width: float) -> FloatArray
 @_llr_measure("llr_overestimation", "LLR overestimation", place=103, method="Gaussian kernels", references=("lir2025",))
 def _llr_overestimation(view: PairView) -> float | None:
     """Mean distance of LLRs from the ratio of their densities, as a power of ten; for LLRs only."""
-    mean = None if view.llrs is None else llr_overestimation(*view.llrs)
+    mean = None if view.llrs is None else llr_overestimation.unchecked(*view.llrs)
     return mean if mean is not None and np.isfinite(mean) else None
 
 
@@ -273,13 +273,13 @@ def _bound(view: PairView, bounds: Callable[..., tuple[float, float]], which: in
 @_llr_measure("elub_low", "ELUB, lower", limits=(-np.inf, 0.0), place=98, references=("vergeer2016",))
 def _elub_low(view: PairView) -> float | None:
     """The strongest LLR against the same speaker that the data support, as a power of ten; for LLRs only."""
-    return _bound(view, elub, 0)
+    return _bound(view, elub.unchecked, 0)
 
 
 @_llr_measure("elub_high", "ELUB, upper", place=99, references=("vergeer2016",))
 def _elub_high(view: PairView) -> float | None:
     """The strongest LLR for the same speaker that the data support, as a power of ten; for LLRs only."""
-    return _bound(view, elub, 1)
+    return _bound(view, elub.unchecked, 1)
 
 
 @takes_scores
@@ -319,10 +319,10 @@ def invariance_bounds(target: FloatArray, nontarget: FloatArray) -> tuple[float,
 )
 def _invariance_low(view: PairView) -> float | None:
     """The strongest LLR against the same speaker that behaves as an LLR in these data, as a power of ten."""
-    return _bound(view, invariance_bounds, 0)
+    return _bound(view, invariance_bounds.unchecked, 0)
 
 
 @_llr_measure("invariance_high", "invariance bound, upper", place=102, references=("alberink2025",))
 def _invariance_high(view: PairView) -> float | None:
     """The strongest LLR for the same speaker that behaves as an LLR in these data, as a power of ten."""
-    return _bound(view, invariance_bounds, 1)
+    return _bound(view, invariance_bounds.unchecked, 1)

@@ -185,7 +185,7 @@ def tag(target: FloatArray, nontarget: FloatArray, *, scale: Scale = ZEBRA_SCALE
     >>> tag([2.0, 3.0, 4.0], [0.0, 1.0, 3.5])
     'A'
     """
-    return tag_of(worst_case(target, nontarget), scale=scale)
+    return tag_of(worst_case.unchecked(target, nontarget), scale=scale)
 
 
 def tag_of(strength: float, *, scale: Scale = ZEBRA_SCALE) -> str:

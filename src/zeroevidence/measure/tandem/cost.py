@@ -21,16 +21,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zeroevidence._typing import FloatArray
+from zeroevidence.data.scores import check_scores
 from zeroevidence.errors import InputError
 from zeroevidence.measure.measures import tandem_measure
-from zeroevidence.measure.pairs.verification import eer
+from zeroevidence.measure.pairs.verification import cllr, eer
 from zeroevidence.measure.tandem.thresholds import (
     Convention,
     TandemView,
     accepted_share,
     cheapest_threshold,
     check_convention,
-    checked_scores,
     equal_error_point,
     rejected_share,
     sorted_countermeasure,
@@ -193,9 +193,7 @@ def cm_cllr(bonafide: ArrayLike, spoof: ArrayLike) -> float:
     :math:`\frac{1}{2 \ln 2} [\text{mean} \ln(1 + e^{-s_{bona}}) + \text{mean} \ln(1 + e^{s_{spoof}})]`; 0 is
     perfect, 1 no information, ``inf`` an infinite LLR on the wrong side.
     """
-    bona, spf = checked_scores(bonafide, "bona fide"), checked_scores(spoof, "spoof")
-    total = np.mean(np.logaddexp(0.0, -bona)) + np.mean(np.logaddexp(0.0, spf))
-    return float(total / (2.0 * math.log(2.0)))
+    return cllr.unchecked(check_scores(bonafide, "bona fide scores"), check_scores(spoof, "spoof scores"))
 
 
 def as_model(model: CostModel | str) -> CostModel:
@@ -247,13 +245,13 @@ def _adcf_min(view: TandemView) -> float | None:
 @eer_measure("sv_eer", "SV-EER", place=70, headline=200, references=("jung2022",))
 def _sv_eer(view: TandemView) -> float | None:
     """Equal error rate of a single spoofing-robust verifier between targets and non-targets."""
-    return None if view.sasv is None else eer(view.sasv[0], view.sasv[1])
+    return None if view.sasv is None else eer.unchecked(view.sasv[0], view.sasv[1])
 
 
 @eer_measure("spf_eer", "SPF-EER", place=80, headline=210, references=("jung2022",))
 def _spf_eer(view: TandemView) -> float | None:
     """Equal error rate of a single spoofing-robust verifier between targets and spoofs."""
-    return None if view.sasv is None else eer(view.sasv[0], view.sasv[2])
+    return None if view.sasv is None else eer.unchecked(view.sasv[0], view.sasv[2])
 
 
 @eer_measure("cm_eer", "CM EER", place=90, headline=220, strength=60, references=("wang2024",))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray
-from zeroevidence.data.scores import read_only_scores
+from zeroevidence.data.scores import check_scores
 from zeroevidence.errors import InputError
 
 T = TypeVar("T")
@@ -65,14 +65,9 @@ class TandemView:
 Convention: TypeAlias = Literal["pooled", "challenge"]
 
 
-def checked_scores(values: ArrayLike, name: str) -> FloatArray:
-    """The scores as a float64 vector; an empty class, NaN and other shapes are refused by name."""
-    return read_only_scores(values, f"{name} scores").astype(np.float64)
-
-
 def sorted_scores(values: ArrayLike, name: str) -> FloatArray:
     """The scores in ascending order, ``inf`` as the largest float: a threshold of ``inf`` rejects it too."""
-    vector = np.sort(checked_scores(values, name))
+    vector = np.sort(check_scores(values, f"{name} scores").astype(np.float64))
     if vector[-1] == np.inf:
         vector[vector == np.inf] = np.finfo(np.float64).max
     return vector

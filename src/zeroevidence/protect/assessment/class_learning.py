@@ -101,7 +101,7 @@ class TrainedClassifier:
 def class_d_ece(log_posteriors: FloatArray, y: IntArray, of_class: int) -> float:
     """Return the D_ECE of one class against the rest."""
     scores = log_odds(log_posteriors, of_class)
-    return float(d_ece(scores[y == of_class], scores[y != of_class]))
+    return d_ece.unchecked(scores[y == of_class], scores[y != of_class])
 
 
 def log_odds(log_posteriors: FloatArray, of_class: int) -> FloatArray:

@@ -68,7 +68,7 @@ class Verifier:
         scores, mated = np.asarray(matrix.scores), np.asarray(matrix.mated)
         targets = np.zeros(scores.shape, dtype=bool)
         targets[np.arange(len(scores)), mated] = True
-        return float(eer(scores[targets], scores[~targets])), float(np.mean(scores.argmax(axis=1) == mated))
+        return eer.unchecked(scores[targets], scores[~targets]), float(np.mean(scores.argmax(axis=1) == mated))
 
     def _with(self, vectors: FloatArray) -> Embeddings:
         return Embeddings(vectors, self.people.ids, self.people.speakers)

@@ -53,7 +53,7 @@ class LabelledTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator)
 
     def _validated(self, *data: Any, **options: Any) -> Any:
         X, *labels = data
-        if isinstance(X, Embeddings) or hasattr(X, "detach"):
+        if isinstance(X, (Embeddings, np.ma.MaskedArray)) or hasattr(X, "detach"):
             X = X.vectors if isinstance(X, Embeddings) else as_array(X, "X")
         try:
             checked = validate_data(self, X, *labels, dtype=np.float64, ensure_all_finite=False, **options)

@@ -20,6 +20,7 @@ from zeroevidence.data.formats.text import FileProblems
 from zeroevidence.data.formats.vectors.kaldi import read_ark, stack_vectors
 from zeroevidence.data.json_values import shortened
 from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.scores import frozen
 from zeroevidence.errors import InputError
 
 _IDS = ("trials", "enrolments", "trial_speakers", "enrolment_speakers")
@@ -117,7 +118,7 @@ def _without_scores(source: InputFile) -> InputError:
 
 
 def _decode(array: Any) -> Any:
-    return np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array
+    return np.char.decode(array, "utf-8") if array.dtype.kind == "S" else frozen(array)
 
 
 def not_finite(scores: Any, wrong: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Mapping, MutableMapping
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from zeroevidence.data.files import check_archive, check_array, open_array, read
 from zeroevidence.data.formats.input_file import NPY, NPZ, PARQUET, InputFile, load_parquet
 from zeroevidence.data.formats.vectors.read import VECTOR_FORMATS, VectorFormat, with_names
 from zeroevidence.data.json_values import read_json
+from zeroevidence.data.scores import frozen
 from zeroevidence.errors import InputError
 from zeroevidence.optional import optional
 
@@ -52,7 +54,7 @@ def read_npz(file: InputFile) -> Embeddings:
     with reading_file(file.name, "NumPy npz"), file.stream() as stream:
         check_archive(stream, file.name)
         with np.load(stream, allow_pickle=False) as loaded:
-            arrays = {name: loaded[name] for name in loaded.files}
+            arrays = {name: frozen(loaded[name]) for name in loaded.files}
     vectors = pop_named(arrays, VECTORS)
     if vectors is None:
         raise InputError(f"no array named vectors (found: {', '.join(arrays) or 'none'}); expected one", path=file.name)
@@ -66,12 +68,8 @@ def read_npz(file: InputFile) -> Embeddings:
 def read_tensors(file: InputFile) -> Embeddings:
     """Return the vectors of a file of tensors; a file that would run code is refused."""
     torch = optional("torch", "torch", f"{file.name}: reading tensors")
-    with reading_file(file.name, "tensors"), file.stream() as stream:
-        if zipfile.is_zipfile(stream):
-            stream.seek(0)
-            check_archive(stream, file.name)
-        stream.seek(0)
-        loaded = torch.load(stream, map_location="cpu", weights_only=True)
+    with file.stream() as stream:
+        loaded = _load_tensors(stream, file.name)
     index: Mapping[Any, Any] | None = None
     speakers: Mapping[Any, Any] = {}
     if isinstance(loaded, Mapping):
@@ -97,20 +95,32 @@ def read_tensors(file: InputFile) -> Embeddings:
     return Embeddings(vectors, np.array(ids), np.array([str(name) for name in names]))
 
 
+def _load_tensors(stream: Any, path: str | Path) -> Any:
+    """Return what torch saved; its own messages advise to run the code that a refused file may hold."""
+    import torch
+
+    with reading_file(path, "tensors"):
+        if zipfile.is_zipfile(stream):
+            stream.seek(0)
+            check_archive(stream, path)
+        stream.seek(0)
+        try:
+            return torch.load(stream, map_location="cpu", weights_only=True)
+        except MemoryError:
+            raise
+        except Exception:
+            reason = "damaged, or holds more than tensors, which is never read, as that may run code"
+            raise InputError(f"{reason}; expected torch.save(vectors, FILE), or a mapping with vectors") from None
+
+
 def _index_beside(file: InputFile) -> Mapping[Any, Any] | None:
     beside = file.path.parent / "id2idx"
     for path in (beside, beside.with_suffix(".json")):
         if file.held is None and path.is_file():
             with reading_file(path, "a mapping"):
                 data = path.read_bytes()
-                if data.lstrip().startswith(b"{"):
-                    index = read_json(data.decode(), path)
-                else:
-                    import torch
-
-                    if zipfile.is_zipfile(BytesIO(data)):
-                        check_archive(BytesIO(data), path)
-                    index = torch.load(BytesIO(data), weights_only=True)
+                json = data.lstrip().startswith(b"{")
+                index = read_json(data.decode(), path) if json else _load_tensors(BytesIO(data), path)
             if not isinstance(index, dict):
                 raise InputError("expected a mapping of identifiers to rows", path=path)
             return index

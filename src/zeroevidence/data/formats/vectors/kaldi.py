@@ -67,7 +67,7 @@ def _vector(data: bytes, at: int, what: str, name: str) -> tuple[FloatArray, int
     if b"\n" in inside.strip():
         raise InputError(f"{what}: a matrix; expected a vector", path=name)
     try:
-        return np.array(inside.split(), dtype=np.float64).astype(np.float32), end + 1
+        return np.array(inside.split(), dtype=np.float64), end + 1
     except ValueError:
         raise InputError(f"{what}: an entry is not a number", path=name) from None
 
