@@ -255,6 +255,7 @@ def measured(rows: dict[str, np.ndarray], trained: int, enrolled: int, intervals
     import zeroevidence as ze
     from zeroevidence.attack.ladder import ladder_steps
     from zeroevidence.auditing.step_attack import disclosure, score_trials
+    from zeroevidence.evaluation.rows.about import DrawUse
 
     def drawn(draw: int) -> ze.Embeddings:
         chosen = rows["draw"] == draw
@@ -280,12 +281,12 @@ def measured(rows: dict[str, np.ndarray], trained: int, enrolled: int, intervals
     best = None
     for backend in step.candidates(60, vectors.shape[1]):
         fitted = backend.fit(vectors.astype(np.float64), speakers)
-        dev = score_trials(fitted, enrolments(sets.dev_enrol), sets.dev_trial)
+        dev = score_trials(fitted, enrolments(sets.dev_enrol), sets.dev_trial, DrawUse(enrolment=enrolled))
         bits = disclosure(dev)
         if best is None or bits > best[0]:
             best = bits, fitted, dev
     _, fitted, dev = best
-    scores = score_trials(fitted, enrolments(sets.eval_enrol), sets.eval_trial)
+    scores = score_trials(fitted, enrolments(sets.eval_enrol), sets.eval_trial, DrawUse(enrolment=enrolled))
     row = ze.evaluate(scores, dev=dev, options=ze.Options(intervals=intervals, null=0))
     return [_cell(row[measure], *form) for measure, *form in FORMS]
 

@@ -164,7 +164,7 @@ def test_a_trained_encoder_needs_no_original_speech_and_is_used_by_the_informed_
     assert not any("semi-informed" in line for line in found.left_out)
     assert all(row.about.spent.epochs == 12 and row.about.spent.recordings == 200 for row in rows)
     plain = next(row for row in found.rows if row.labels["encoder"] == "embeddings" and row.about.role == "attack")
-    assert plain.about.spent == TrainingEffort(20, 1, development_people=20)
+    assert plain.about.spent == TrainingEffort(20, 2, development_people=20)
     assert "trained" in found.strongest.labels["encoder"]
     assert found.curve == rising
     assert {one.code for one in found.strongest.flags} >= {"still-rising"}

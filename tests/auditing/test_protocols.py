@@ -22,7 +22,7 @@ from zeroevidence.auditing.step_attack import score_trials
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.results import from_json, to_json
-from zeroevidence.evaluation.rows.about import Protocol
+from zeroevidence.evaluation.rows.about import DrawUse, Protocol
 from zeroevidence.report.document import audit_text
 
 
@@ -121,7 +121,7 @@ def test_a_sex_is_heard_only_if_enough_people_were_learned_from():
 @pytest.mark.parametrize("source", ["told", "heard"])
 def test_people_of_another_sex_are_put_back_and_the_others_keep_their_order(source):
     sets = speech()
-    matrix = score_trials(Cosine().fit(*sets.training()), [sets.eval_enrol], sets.eval_trial)
+    matrix = score_trials(Cosine().fit(*sets.training()), [sets.eval_enrol], sets.eval_trial, DrawUse())
     options = PROTOCOLS.find("sex").options(sets.train, sets)
     option = [each for each in options if each.protocol(Protocol(1)).sex == source][-1]
     changed = option.scores(matrix, sets.eval_trial, sets.eval_enrol)

@@ -224,10 +224,11 @@ class AttackPlan:
         train, dev = (min(len(fold.speakers(split)) for fold in sets) for split in ("train", "dev"))
         spent = TrainingEffort(train, result.settings, development_people=dev)
         spent = replace(spent, folds=len(self.folds) // result.splits, splits=result.splits)
+        draws = DrawUse.together([fold.draws for fold in result.folds])
         if model.enrolment == "anonymised":
-            draws = DrawUse.together([fold.draws for fold in result.folds])
             runs = 1 + len(self.encoders[0].anonymised.draws)
-            spent = replace(spent, draws=replace(draws, runs=runs, deterministic=self.deterministic))
+            draws = replace(draws, runs=runs, deterministic=self.deterministic)
+        spent = replace(spent, draws=draws)
         tunings = [encoder.learned for encoder in used if encoder.learned is not None]
         if tunings:
             longest = max(tunings, key=lambda tuning: tuning.epochs)
@@ -376,7 +377,7 @@ def draw_curve(model: ThreatModel, backend: Backend, sides: Sides, draws: DrawUs
         return None
     amounts = [*(number for number in _NUMBERS if number < most), most]
     people = sides[model.trained_on].speakers("train")
-    uses = [DrawUse(training=number, enrolment=number, level=draws.level) for number in amounts]
+    uses = [replace(draws, training=number, enrolment=number) for number in amounts]
     return LearningCurve(tuple(amounts), tuple(_disclosure(model, backend, sides, use, people) for use in uses))
 
 
@@ -384,6 +385,6 @@ def _disclosure(model: ThreatModel, backend: Backend, sides: Sides, draws: DrawU
     vectors, speakers = sides[model.trained_on].training(draws.training)
     rows = np.isin(speakers, people)
     fitted = make_backend(backend).fit(vectors[rows], speakers[rows])
-    enrolled = sides[model.enrolment].part_draws("eval_enrol")[: draws.enrolment]
-    scores = step_attack.score_trials(fitted, enrolled, sides[model.trial].eval_trial, draws.level)
+    enrolled = sides[model.enrolment].part_draws("eval_enrol")
+    scores = step_attack.score_trials(fitted, enrolled, sides[model.trial].eval_trial, draws)
     return step_attack.disclosure(scores)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from zeroevidence.attack.extractors import Extractor, load_extractor
 from zeroevidence.attack.extractors.extract import device_network, extract, extract_on_device, has_gpu
@@ -15,7 +15,8 @@ from zeroevidence.attack.onnx_runtime import SUFFIX, CropExtractor, OnnxExtracto
 from zeroevidence.attack.training import usual_scope
 from zeroevidence.attack.training.attacker import training_loop
 from zeroevidence.attack.voice_transforms import NAMED_DRAW, CachedTransform, RepeatedTransform, VoiceTransform
-from zeroevidence.auditing import embedding_sets, encoders, protected_speech
+from zeroevidence.auditing import content_cues, embedding_sets, encoders, protected_speech
+from zeroevidence.auditing.content_cues import CONTENT_CUES, ReleasedSpeech
 from zeroevidence.auditing.embedding_audit import Audit, audit_folds
 from zeroevidence.auditing.embedding_sets import EmbeddingSets, EncodedSpeech
 from zeroevidence.auditing.options import AuditOptions
@@ -75,7 +76,7 @@ def audit_corpora(speech: AuditedSpeech, options: AuditOptions = AuditOptions(),
     speech, protected = _protect(speech, folds, protectors, draws, encoder.sample_rate, options, run)
     card = _describe(speech, protected)
     embedded = _embed(protected, encoder)
-    encoded, left_out = _train(embedded, encoder, options)
+    encoded, left_out = _train(speech, embedded, encoder, options)
     recordings = {utterance.id: str(utterance.path) for _, fold in embedded.folds for utterance in fold}
     repeats = embedded.draws.deterministic
     with naming_file(str(speech.protector or speech.folders[0])):
@@ -190,7 +191,7 @@ def _embed(protected: _ProtectedFolds, encoder: Extractor) -> _ProtectedFolds:
 
 
 def _train(
-    protected: _ProtectedFolds, encoder: Extractor, options: AuditOptions
+    audited: AuditedSpeech, protected: _ProtectedFolds, encoder: Extractor, options: AuditOptions
 ) -> tuple[list[list[EncodedSpeech]], list[str]]:
     """Return the speech of each fold by every encoder, also by those that learn from it, and what was left out."""
     further = options.extractor_anonymised
@@ -202,6 +203,11 @@ def _train(
         protected = replace(protected, split=split_extractor(encoder, protected.run.cache))
     encoded: list[list[EncodedSpeech]] = []
     left_out: list[str] = []
+    contents, unread = dict[str, Mapping[str, Any]](), list[str]()
+    if options.backends is None and options.effort != "quick":
+        released = {each.id: each for _, fold in protected.folds for each in fold}
+        source = ReleasedSpeech(audited, released, protected.transform, options, protected.run)
+        contents, unread = content_cues.read_contents(source)
     for number in range(len(protected.folds)):
         fold = replace(protected, number=number)  # shares the embeddings
         speech = [EncodedSpeech(encoder.name, *fold.sides(encoder))]
@@ -209,10 +215,13 @@ def _train(
         if options.backends is None:
             pool = encoders.pools_crops(options.effort)
             speech += encoders.encode_further(encoder, options.effort, fold.sides, pool=pool)
-            left_out = []
+            sets = speech[0].anonymised
+            speech += [CONTENT_CUES[name].encode(content, sets) for name, content in contents.items()]
+            left_out = list(unread)
             if tuned_here:
-                tuned, left_out = _fine_tune(encoder, fold, options)
+                tuned, untuned = _fine_tune(encoder, fold, options)
                 speech += tuned
+                left_out += untuned
             untried = encoders.other_encoders(encoder.name)
             if options.effort == "standard" and untried:
                 left_out.append(f"encoders {', '.join(untried)}: --effort full")

@@ -56,6 +56,9 @@ class AuditOptions:
         ``none`` to measure none. By default one that is installed and no part of the protection.
     transcripts
         File of what was said (Kaldi ``text``); by default the corpus is searched for it.
+    phones
+        File of the phones of the protected speech (CTM), whose durations are compared; by default units that the
+        content encoder of `onevoice` hears, where it is installed.
     training
         Settings of the fine-tuning of encoders; the seed is that of the run.
     measuring
@@ -117,6 +120,12 @@ class AuditOptions:
         f"{FEW_PEOPLE} people, else 1].",
         least=1,
         metavar="N",
+    )
+    phones: str | Path | None = setting(
+        None,
+        "Phones of the protected speech: lines of `utterance channel start duration phone` (CTM). Attackers compare "
+        "their durations [default: speech units, with the extra onevoice].",
+        metavar="FILE",
     )
     recogniser: str | None = None
     transcripts: str | Path | None = None

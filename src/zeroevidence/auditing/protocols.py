@@ -250,8 +250,8 @@ class _ProtocolAttack:
     def _scores(fold: FoldResult, enrol: EmbeddingSets, trial: EmbeddingSets, split: str) -> ScoreMatrix:
         if fold.backend is None:
             raise ValueError("a fusion has parts")
-        enrolled = enrol.part_draws(f"{split}_enrol")[: fold.draws.enrolment]
-        return step_attack.score_trials(fold.backend, enrolled, trial.parts()[f"{split}_trial"], fold.draws.level)
+        enrolled = enrol.part_draws(f"{split}_enrol")
+        return step_attack.score_trials(fold.backend, enrolled, trial.parts()[f"{split}_trial"], fold.draws)
 
 
 def changed(sets: EmbeddingSets, options: Sequence[ProtocolOption]) -> EmbeddingSets:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
+from typing import get_args
 
 import numpy as np
 
@@ -12,13 +13,13 @@ from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.attack.backends import Backend
 from zeroevidence.attack.fusion import Fusion, held_out_fusion
 from zeroevidence.attack.ladder import Adapter, LadderStep
-from zeroevidence.auditing.embedding_sets import EmbeddingSets
-from zeroevidence.data.embeddings import Embeddings, mated_rows
+from zeroevidence.auditing.embedding_sets import EmbeddingSets, recordings_of_each
+from zeroevidence.data.embeddings import Embeddings, mated_rows, require_speakers
 from zeroevidence.data.matrix import FoldedScores, ScoreMatrix, closed_set_search
 from zeroevidence.data.threat import Material, ThreatModel
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.finding.chance import DevelopmentResult, choose
-from zeroevidence.evaluation.rows.about import AveragedLevel, DrawUse
+from zeroevidence.evaluation.rows.about import AveragedLevel, Comparison, DrawUse
 from zeroevidence.evaluation.searches import disclosure_with_error
 
 Sides = Mapping[Material, EmbeddingSets]
@@ -105,18 +106,19 @@ def run_step(
     enrol = sides[model.enrolment]
     most = 1 + min(len(dev_enrol.draws), len(enrol.draws))
     # how many draws of the enrolment are averaged, and at which level; the first choice costs least
-    uses: list[tuple[int, AveragedLevel | None]] = [(1, None)]
-    uses += [(most, "embeddings"), (most, "scores")] if most > 1 else []
+    levels: list[tuple[int, AveragedLevel | None]] = [(1, None)]
+    levels += [(most, "embeddings"), (most, "scores")] if most > 1 else []
+    several = recordings_of_each(dev_enrol.dev_enrol).max() > 1
+    uses = list(product(candidates, levels, get_args(Comparison) if several else ("mean",)))
     best: FoldResult | None = None
-    for fitted, (draws, level) in product(candidates, uses):
-        dev = score_trials(fitted.backend, dev_enrol.part_draws("dev_enrol")[:draws], dev_trial.dev_trial, level)
+    for fitted, (draws, level), compared in uses:
+        use = DrawUse(training=fitted.draws, enrolment=draws, level=level, compared=compared)
+        dev = score_trials(fitted.backend, dev_enrol.part_draws("dev_enrol"), dev_trial.dev_trial, use)
         bits, error = disclosure_and_error(dev)
         if best is None or bits > best.development:
-            enrolled = enrol.part_draws("eval_enrol")[:draws]
-            scores = score_trials(fitted.backend, enrolled, sides[model.trial].eval_trial, level)
-            use = DrawUse(training=fitted.draws, enrolment=draws, level=level)
-            number = len(candidates) * len(uses)
-            best = FoldResult(step, (encoder,), fitted.backend, scores, dev, bits, number, use, error=error)
+            enrolled = enrol.part_draws("eval_enrol")
+            scores = score_trials(fitted.backend, enrolled, sides[model.trial].eval_trial, use)
+            best = FoldResult(step, (encoder,), fitted.backend, scores, dev, bits, len(uses), use, error=error)
     if best is None:
         raise InputError(f"{step}: has no candidates")
     return best
@@ -189,10 +191,8 @@ def adapt(sides: Sides, adapter: Adapter) -> dict[Material, EmbeddingSets]:
     return {"anonymised": sides["anonymised"].mapped(lambda part: fitted.transform(part.vectors))}
 
 
-def score_trials(
-    backend: Backend, enrolments: Sequence[Embeddings], trial: Embeddings, level: AveragedLevel | None = None
-) -> ScoreMatrix:
-    """Return the scores of every trial against every enrolled speaker's mean vector.
+def score_trials(backend: Backend, enrolments: Sequence[Embeddings], trial: Embeddings, use: DrawUse) -> ScoreMatrix:
+    """Return the scores of every trial against every enrolled speaker.
 
     Parameters
     ----------
@@ -202,22 +202,36 @@ def score_trials(
         The enrolled recordings, in one draw of the anonymiser or more.
     trial
         The trials.
-    level
-        What is averaged over draws; embeddings unless given.
+    use
+        How many of these draws are used, what is averaged over them, and whether the mean over a person's recordings
+        is compared or the closest of them counts.
     """
-    profiles = enrolments[0].profiles()
+    drawn = enrolments[: use.enrolment]
+    profiles = drawn[0].profiles()
     tried = np.asarray(trial.vectors, np.float64)
-    vectors = [np.asarray(draw.profiles().vectors, np.float64) for draw in enrolments]
-    if level != "scores":
-        vectors = [np.mean(vectors, axis=0)]
+    rounds = [[draw.profiles().vectors for draw in drawn]]
+    if use.compared == "closest":
+        rounds = [[draw.vectors[rows] for draw in drawn] for rows in _recording_rounds(drawn[0], profiles)]
+    scores = np.full((len(trial), len(profiles)), -np.inf)
+    for compared in rounds:
+        vectors = [np.asarray(part, np.float64) for part in compared]
+        vectors = vectors if use.level == "scores" else [np.mean(vectors, axis=0)]
+        np.maximum(scores, np.mean([backend.score(each, tried) for each in vectors], axis=0), out=scores)
     return ScoreMatrix(
-        np.mean([backend.score(profile, tried) for profile in vectors], axis=0),
+        scores,
         mated_rows(trial, profiles),
         trials=trial.ids,
         enrolments=profiles.ids,
         trial_speakers=trial.speakers,
         enrolment_speakers=profiles.speakers,
     )
+
+
+def _recording_rounds(enrolled: Embeddings, profiles: Embeddings) -> IntArray:
+    """Return the rows of everybody's first recording, second and so on; who has fewer is there with the last again."""
+    speakers = require_speakers(enrolled)
+    rows = [np.flatnonzero(speakers == name) for name in profiles.ids]
+    return np.array([[each[min(k, len(each) - 1)] for each in rows] for k in range(max(map(len, rows)))])
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,8 @@ def select_recogniser(
             raise UsageError(f"{asked} is a part of the protection and cannot judge it; expected {others}")
         load_recogniser(asked)
         return asked
-    selected = next((name for name in PREFERRED if name not in excluded and _is_installed(name)), None)
+    counted = importlib.util.find_spec("jiwer") is not None
+    selected = next((name for name in PREFERRED if counted and name not in excluded and can_recognise(name)), None)
     if selected is None and needed:
         raise MissingExtra(
             _EXTRA, "word errors against --transcripts", without="give --hypotheses or --recogniser COMMAND"
@@ -101,13 +102,13 @@ def select_recogniser(
     return selected
 
 
-def _is_installed(name: str) -> bool:
-    """Return whether a recogniser can be loaded, and its word errors be counted."""
+def can_recognise(name: str) -> bool:
+    """Return whether a recogniser is installed."""
     try:
         load_recogniser(name)
     except MissingExtra:
         return False
-    return importlib.util.find_spec("jiwer") is not None
+    return True
 
 
 def corpus_transcripts(corpus: Corpus, source: str | Path) -> dict[str, str]:

@@ -161,7 +161,7 @@ def attacker_card(
         objective=objective,
         opportunity=opportunity,
         resources=resources,
-        enrolment=_SPEECH[model.enrolment] + _averaged(spent) + _enrolled(protocol),
+        enrolment=_SPEECH[model.enrolment] + _averaged(spent) + _compared(spent) + _enrolled(protocol),
         trial=_SPEECH[model.trial],
         extractor="; ".join(f"{named}, trained on {speech} speech" for speech, named in names.items() if named),
         backend=f"adapter network + {backend}" if model.adapter else backend,
@@ -231,6 +231,12 @@ def _averaged(spent: TrainingEffort) -> str:
         return ", the released draw, which development people chose"
     level = "" if spent.draws.level is None else f", {spent.draws.level} averaged"
     return f", {spent.draws.enrolment} draws of each recording{level}"
+
+
+def _compared(spent: TrainingEffort) -> str:
+    """Return where a trial is compared with each enrolled recording and not with their mean."""
+    sometimes = "" if spent.draws.compared == "closest" else "in some parts of the attack "
+    return "" if spent.draws.compared == "mean" else f", of which {sometimes}the recording closest to a trial counts"
 
 
 def _training_resources(model: ThreatModel, spent: TrainingEffort) -> list[str]:

@@ -151,6 +151,36 @@ def read_transcripts(path: str | Path) -> dict[str, str]:
     return _each_once(((number, cells[0], " ".join(cells[1:])) for number, cells in lines), problems)
 
 
+def read_durations(path: str | Path) -> dict[str, dict[str, list[float]]]:
+    r"""Return by utterance and phone the seconds of each time that it is spoken, from a CTM file.
+
+    Its lines are `utterance channel start duration phone`, perhaps with a confidence.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "ctm"
+    >>> _ = file.write_text("u1 1 0.00 0.25 AH\nu1 1 0.25 0.10 S\nu1 1 0.35 0.20 AH 0.9\n")
+    >>> read_durations(file)
+    {'u1': {'AH': [0.25, 0.2], 'S': [0.1]}}
+    """
+    file, columns = open_input(path), "utterance channel start duration phone"
+    file.check_text(f"CTM: {columns}")
+    problems = FileProblems(file.name)
+    durations: dict[str, dict[str, list[float]]] = {}
+    for number, line in text.full_lines(file.read(), problems):
+        cells = line.split()
+        seconds = text.parse_score(cells[3]) if len(cells) in (5, 6) else f"{len(cells)} columns; expected {columns}"
+        if isinstance(seconds, str) or seconds <= 0.0:
+            problems.add(number, seconds if isinstance(seconds, str) else f"{cells[3]}: expected a positive duration")
+        else:
+            durations.setdefault(cells[0], {}).setdefault(cells[4], []).append(seconds)
+    if not durations and not problems:
+        problems.add(None, f"empty; expected lines of {columns}")
+    problems.check()
+    return durations
+
+
 def read_classes(path: str | Path) -> dict[str, str]:
     """Return the class of each utterance, such as an emotion, `utterance class` on each line."""
     file = open_input(path)

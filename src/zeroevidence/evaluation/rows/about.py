@@ -18,11 +18,13 @@ Role: TypeAlias = Literal["attack", "control", "floor", "room", "protocol", "uti
 
 # what is averaged over draws of enrolled recordings
 AveragedLevel: TypeAlias = Literal["embeddings", "scores"]
+# what a trial is compared with: the mean of a person's enrolled recordings, or the one that it resembles most
+Comparison: TypeAlias = Literal["mean", "closest"]
 
 
 @dataclass(frozen=True, slots=True)
 class DrawUse:
-    """How an attacker uses runs of the anonymiser, of which the first is the release.
+    """How an attacker uses enrolled recordings, and runs of the anonymiser, of which the first is the release.
 
     Parameters
     ----------
@@ -36,6 +38,9 @@ class DrawUse:
         What is averaged over draws of the enrolment; None where there is one, or where fused attackers differ.
     deterministic
         Whether a second run gave the same speech, so that it was run once.
+    compared
+        Whether trials are compared with the mean of a person's enrolled recordings, or with each of them, of which the
+        closest counts; None where fused attackers differ.
     """
 
     runs: int = 1
@@ -43,16 +48,18 @@ class DrawUse:
     enrolment: int = 1
     level: AveragedLevel | None = None
     deterministic: bool = False
+    compared: Comparison | None = "mean"
 
     @classmethod
     def together(cls, uses: Sequence[DrawUse]) -> DrawUse:
         """Return the most that several attackers use."""
-        levels = {use.level for use in uses if use.enrolment > 1}
+        levels, comparisons = {use.level for use in uses if use.enrolment > 1}, {use.compared for use in uses}
         runs, training, enrolment = (
             max(getattr(use, name) for use in uses) for name in ("runs", "training", "enrolment")
         )
         level, deterministic = levels.pop() if len(levels) == 1 else None, all(use.deterministic for use in uses)
-        return cls(runs, training, enrolment, level, deterministic)
+        compared = comparisons.pop() if len(comparisons) == 1 else None
+        return cls(runs, training, enrolment, level, deterministic, compared)
 
 
 # how an attacker knows the sex of the speaker of a trial

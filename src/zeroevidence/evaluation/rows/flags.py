@@ -201,6 +201,10 @@ _WARNINGS = {
         "protection (p = {p_value:.2g}), so recordings of a person are alike in room or device; this is a result about "
         "recordings, and what the voice alone gives away is not known."
     ),
+    "words-disclose": (
+        "words, not voice: the text alone gives away {bits:.2f} of {most:.2f} bits (p = {p_value:.2g}), which no "
+        "change of voice takes away; where people were told what to read, this is a result about the texts."
+    ),
     "attacks-failed": (
         "{count} could not be carried out and {were} left out: {names}; what was measured is the least that is given "
         "away."
