@@ -20,9 +20,9 @@ def message(*fields):
     return out
 
 
-def _ends(name, dims):
+def _ends(name, dims, kind=1):
     shape = message(*[(1, message((1, dim) if isinstance(dim, int) else (2, dim))) for dim in dims])
-    return message((1, name), (2, message((1, message((1, 1), (2, shape))))))
+    return message((1, name), (2, message((1, message((1, kind), (2, shape))))))
 
 
 def model(batch="N", after=(), tensors=(), nodes=(), functions=()):
@@ -55,3 +55,25 @@ def external(location, name="w", count=80):
     """A tensor of so many numbers that lie in another file."""
     where = message((1, "location"), (2, location))
     return message((1, count), (2, 1), (8, name), (13, where), (14, 1))
+
+
+def endless():
+    """A model that loops for ever once it is run."""
+    go, state = ([], 9), (["N", 80], 1)
+    body = message(
+        *((1, message((1, name), (2, f"{name}_out"), (4, "Identity"))) for name in ("go", "state")),
+        (2, "body"),
+        *((11, _ends(name, *kind)) for name, kind in (("at", ([], 7)), ("go", go), ("state", state))),
+        *((12, _ends(name, *kind)) for name, kind in (("go_out", go), ("state_out", state))),
+    )
+    attribute = message((1, "body"), (6, body), (20, 5))
+    loop = message((1, ""), (1, ""), (1, "mean"), (2, "looped"), (4, "Loop"), (5, attribute))
+    return model(after=[("Add", "looped")], nodes=[loop])
+
+
+def greedy(count):
+    """A model that asks for so many numbers at once."""
+    size = message((1, 1), (2, 7), (8, "size"), (9, count.to_bytes(8, "little")))
+    ask = message((1, "size"), (2, "zeros"), (4, "ConstantOfShape"))
+    total = message((1, "zeros"), (2, "sum"), (4, "ReduceSum"))
+    return model(after=[("Add", "sum")], tensors=[size], nodes=[ask, total])

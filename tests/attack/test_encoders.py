@@ -9,19 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.onnx_bytes import endless, greedy
 from zeroevidence.attack import encoders
 from zeroevidence.attack.encoders import (
-    ALIKE,
     BUNDLED,
     add_encoder,
     check_encoders,
-    check_wave,
-    examine,
     find_card,
     find_encoder,
     inventory,
 )
-from zeroevidence.attack.extractors import load_extractor
+from zeroevidence.attack.extractors import families, load_extractor
 from zeroevidence.attack.onnx_cards import (
     card_text,
     person_digest,
@@ -30,7 +28,7 @@ from zeroevidence.attack.onnx_cards import (
     shared_people,
     training_people,
 )
-from zeroevidence.attack.onnx_runtime import OnnxExtractor
+from zeroevidence.attack.onnx_runtime import ALIKE, OnnxExtractor, check_wave, examine
 from zeroevidence.errors import InputError, UsageError
 
 pytest.importorskip("soundfile")
@@ -43,6 +41,23 @@ CARD = {"sample_rate": 16000, "dim": 80, "front_end": "kaldi-fbank", "input": "f
 def home(tmp_path, monkeypatch):
     monkeypatch.setenv("ZEROEVIDENCE_HOME", str(tmp_path / "home"))
     return tmp_path / "home" / "encoders"
+
+
+@pytest.fixture(autouse=True)
+def _examined_here(monkeypatch, request):
+    """Without a process for each file, but where that is tested."""
+    if "apart" not in request.fixturenames:
+        monkeypatch.setattr(encoders, "examine_apart", lambda card: examine(_opened(card)))
+        monkeypatch.setattr(families, "examine_apart", lambda card: examine(_opened(card)))
+
+
+def _opened(card):
+    return OnnxExtractor(card if card.input else encoders.published_card(card))
+
+
+@pytest.fixture
+def apart():
+    """Files are examined in a process of their own."""
 
 
 @pytest.fixture
@@ -84,8 +99,8 @@ def refuse(event, arguments):
 sys.addaudithook(refuse)
 for name in ("torch", "resemblyzer", "speechbrain"):
     sys.modules[name] = None
-from zeroevidence.attack.encoders import examine
-from zeroevidence.attack.extractors import load_extractor
+from zeroevidence.attack.onnx_runtime import examine
+from zeroevidence.attack.extractors import families, load_extractor
 print(examine(load_extractor("campplus")))
 """
     ran = subprocess.run(
@@ -184,6 +199,8 @@ def test_what_does_not_fit_is_refused_and_leaves_nothing(home, tiny, onnx_model,
             "data": onnx_model(after=[("Neg",), ("Log",)])
         },
         r"tiny\.onnx: gives another embedding .* each time": {"data": onnx_model(after=[("RandomNormalLike",)])},
+        r"tiny\.onnx: its embedding of the check utterance is zero": {"data": onnx_model(after=[("Sub", "mean")])},
+        r"tiny\.onnx: gives the same embedding of different speech": {"data": onnx_model(after=[("Div", "mean")])},
         r"tiny\.onnx: its weights are in other files \(w\.bin\)": {"data": beside},
         r"tiny\.onnx: its weights are in '\.\./w\.bin', outside its folder": {"data": outside},
     }
@@ -193,6 +210,34 @@ def test_what_does_not_fit_is_refused_and_leaves_nothing(home, tiny, onnx_model,
     with pytest.raises(InputError, match=r"gone.onnx: no such file"):
         add_encoder(tmp_path / "gone.onnx")
     assert _left(home) == []
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        (
+            endless,
+            "takes too long; expected an encoder that embeds some seconds within 2 s of processor time and 6 GiB",
+        ),
+        (lambda: greedy(10**10), r"cannot be run on features .* requested buffer of size 40000000000"),
+        (lambda: b"\x00", "cannot be loaded as ONNX"),
+    ],
+    ids=["endless", "greedy", "broken"],
+)
+def test_files_are_examined_in_a_process_with_limits(apart, home, tiny, monkeypatch, model, reason):
+    """Also those that an audit is given."""
+    monkeypatch.setattr(encoders, "_SECONDS", 2)
+    file = tiny(data=model())
+    for load in (add_encoder, load_extractor):
+        with pytest.raises(InputError, match=rf"tiny\.onnx: {reason}"):
+            load(file)
+    assert _left(home) == []
+
+
+def test_a_file_that_passes_apart_gives_the_cosine(apart, tiny):
+    assert load_extractor(tiny()).dim == 80
+    (checked,) = check_encoders(["campplus"])
+    assert (checked.cosine > ALIKE, checked.problem) == (True, None)
 
 
 def test_a_file_that_was_changed_after_it_was_added_is_noticed(home, tiny):

@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zeroevidence.attack.onnx_cards import FRONT_ENDS, EncoderCard
-from zeroevidence.data.files import is_file
+from zeroevidence.data.audio import load_audio
+from zeroevidence.data.files import is_file, naming_file
+from zeroevidence.data.json_values import load_json, shortened
 from zeroevidence.data.waves import Wave
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.optional import optional
@@ -138,6 +140,9 @@ def _number(message: memoryview, at: int) -> tuple[int, int]:
 EXTRA = "speech"
 FRAMES, STEP = 200, 100  # of a crop, and from one to the next: two seconds, every second
 SUFFIX = "-crops"
+_CHECK = Path(__file__).parent / "encoders" / "check"
+ALIKE = 0.9999  # cosine above which an embedding is the expected one: other processors and runtimes round otherwise
+_SAME = 1e-5  # relative difference of embeddings that are the same but for rounding
 _VERSION = "1"  # of the front ends and of how models are fed; raised whenever vectors would change
 
 
@@ -299,3 +304,64 @@ def mean_by_owner(
     sums = np.zeros((int(owners.max()) + 1, vectors.shape[1]))
     np.add.at(sums, owners, vectors)
     return (sums / np.bincount(owners)[:, None]).astype(np.float32)
+
+
+def examine(model: OnnxExtractor) -> float | None:
+    """Return the cosine of a model's embedding of the check utterance to the reference of its card.
+
+    Raises
+    ------
+    InputError
+        Naming the model's file, when shapes are not as its card says, numbers are not finite, a second run differs,
+        the embedding is zero, that of other speech or not the expected one.
+    """
+    wave = check_wave(model.sample_rate)
+    vector, again = model.embed([wave])[0], model.embed([wave])[0]
+    if not np.isfinite(vector).all():
+        raise InputError("its embedding of the check utterance is not finite", path=model.card.file)
+    if not np.array_equal(vector, again):
+        raise InputError("gives another embedding of the same utterance each time", path=model.card.file)
+    if not vector.any():
+        raise InputError("its embedding of the check utterance is zero", path=model.card.file)
+    if np.allclose(vector, model.embed([wave[: len(wave) // 2]])[0], rtol=_SAME, atol=0.0):
+        raise InputError("gives the same embedding of different speech", path=model.card.file)
+    if model.card.reference is None:
+        return None
+    with naming_file(model.card.file):
+        expected = reference(model.card.reference)
+    if len(expected) != model.dim:
+        reason = f"{model.dim} dimensions; expected {len(expected)} of {model.card.reference}"
+        raise InputError(reason, path=model.card.file)
+    x, y = np.asarray(vector, np.float64), np.asarray(expected, np.float64)
+    cosine = float(x @ y / np.sqrt((x @ x) * (y @ y)))
+    if not cosine > ALIKE:
+        raise InputError(
+            f"its embedding of the check utterance has cosine {cosine:.4f} to that of {model.card.reference}; "
+            f"expected more than {ALIKE}",
+            path=model.card.file,
+        )
+    return cosine
+
+
+def check_wave(rate: int) -> Wave:
+    """Return the check utterance."""
+    return load_audio(_CHECK / "utterance.flac", rate)
+
+
+def reference(name: str) -> NDArray[np.float32]:
+    """Return the embedding of the check utterance by an encoder.
+
+    Raises
+    ------
+    InputError
+        When there is none of that name.
+
+    Examples
+    --------
+    >>> reference("campplus").shape
+    (192,)
+    """
+    embeddings = load_json(_CHECK / "embeddings.json")
+    if name not in embeddings:
+        raise InputError(f"no reference {shortened(name)!r}; expected one of {', '.join(embeddings)}")
+    return np.array(embeddings[name], np.float32)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from zeroevidence.attack.extractors import Extractor, load_extractor
 from zeroevidence.attack.extractors.extract import device_network, extract, extract_on_device, has_gpu
 from zeroevidence.attack.extractors.split_extractor import SplitExtractor, split_extractor, with_trunk
-from zeroevidence.attack.onnx_cards import refuse_shared
+from zeroevidence.attack.onnx_cards import read_card, refuse_shared
 from zeroevidence.attack.onnx_runtime import SUFFIX, CropExtractor, OnnxExtractor
 from zeroevidence.attack.training import usual_scope
 from zeroevidence.attack.training.attacker import training_loop
@@ -277,7 +277,7 @@ def _fine_tune(
             left_out.append(f"fine-tuning {each.name}: {tuned.reason}")
             continue
         left_out += [f"every weight of {each.name}: {tuned.further}"] if tuned.further else []
-        name, trained = f"{each.name}-trained", load_extractor(tuned.card)
+        name, trained = f"{each.name}-trained", OnnxExtractor(read_card(tuned.card))
         side = fold.side(trained if trunk is None else with_trunk(tuned.card, trunk), 1)
         encoded.append(EncodedSpeech(name, None, side, "anonymised", learned=tuned.learned))
         for crops in encoders.with_crops(trained) if encoders.pools_crops(options.effort) else ():

@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
+import resource
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
-from zeroevidence.attack.extractors import EXTRACTORS, Vectors
+from zeroevidence.attack.extractors import EXTRACTORS
 from zeroevidence.attack.onnx_cards import BANDS, CARD, EncoderCard, card_parts, card_text, read_card
-from zeroevidence.attack.onnx_runtime import OnnxExtractor, open_model
-from zeroevidence.data.audio import load_audio
-from zeroevidence.data.files import is_file, naming_file, unreadable_reason
-from zeroevidence.data.json_values import load_json, shortened
-from zeroevidence.data.waves import Wave
+from zeroevidence.attack.onnx_runtime import EXTRA, OnnxExtractor, check_wave, examine, open_model
+from zeroevidence.data.files import is_file, unreadable_reason
+from zeroevidence.data.json_values import read_json
+from zeroevidence.data.programs import run_program
 from zeroevidence.errors import InputError, Problem, UsageError
+from zeroevidence.optional import optional
 from zeroevidence.registry import Registry
 
 Source = Literal["bundled", "added"]
 BUNDLED = Path(__file__).resolve().parent / "bundled"
 HOME_VARIABLE = "ZEROEVIDENCE_HOME"
+_SECONDS, _MEMORY = 30, 6 << 30  # of processor time, and bytes of addresses, that an encoder may take to be examined
+_CHILD = "import sys, zeroevidence.attack.encoders as e; e.examine_here(sys.argv[1], *map(int, sys.argv[2:]))"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
@@ -156,12 +160,6 @@ def _user_data() -> Path:
     return Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
 
 
-_HOME = Path(__file__).parent / "check"
-UTTERANCE = _HOME / "utterance.flac"
-EMBEDDINGS = _HOME / "embeddings.json"
-ALIKE = 0.9999  # cosine above which an embedding is the expected one: other processors and runtimes round otherwise
-
-
 @dataclass(frozen=True, slots=True)
 class EncoderCheck:
     """The cosine to the expected embedding, where there is one, and the problem, if any."""
@@ -195,66 +193,56 @@ def check_encoders(names: Sequence[str] = ()) -> list[EncoderCheck]:
     return [_check(encoder.card) for encoder in installed.encoders] + broken
 
 
-def examine(model: OnnxExtractor) -> float | None:
-    """Return the cosine of a model's embedding of the check utterance to the reference of its card.
+def examine_apart(card: EncoderCard) -> float | None:
+    """Examine an encoder in a process of its own, which may take little time and memory: files come from anybody.
 
     Raises
     ------
     InputError
-        Naming the model's file, when shapes are not as its card says, numbers are not finite, a second run differs, or
-        the embedding is not the expected one.
+        As `examine`, and when the process did not end by itself.
+    MissingExtra
+        When what runs encoders or reads audio is not installed.
     """
-    wave = check_wave(model.sample_rate)
-    vector, again = model.embed([wave])[0], model.embed([wave])[0]
-    if not np.isfinite(vector).all():
-        raise InputError("its embedding of the check utterance is not finite", path=model.card.file)
-    if not np.array_equal(vector, again):
-        raise InputError("gives another embedding of the same utterance each time", path=model.card.file)
-    if model.card.reference is None:
-        return None
-    with naming_file(model.card.file):
-        expected = reference(model.card.reference)
-    if len(expected) != model.dim:
-        reason = f"{model.dim} dimensions; expected {len(expected)} of {model.card.reference}"
-        raise InputError(reason, path=model.card.file)
-    x, y = np.asarray(vector, np.float64), np.asarray(expected, np.float64)
-    cosine = float(x @ y / np.sqrt((x @ x) * (y @ y)))
-    if not cosine > ALIKE:
-        raise InputError(
-            f"its embedding of the check utterance has cosine {cosine:.4f} to that of {model.card.reference}; "
-            f"expected more than {ALIKE}",
-            path=model.card.file,
-        )
-    return cosine
+    optional("onnxruntime", EXTRA, "an ONNX speaker encoder")
+    check_wave(card.sample_rate)
+    content = asdict(replace(card, training_people=(), development_people=())) | {"file": str(card.file)}
+    arguments = [sys.executable, "-P", "-c", _CHILD, json.dumps(content), str(_SECONDS), str(_MEMORY)]
+    with tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as output:
+        try:
+            status = run_program(arguments, errors, 10.0 * _SECONDS, output)
+        except subprocess.TimeoutExpired:
+            status = -signal.SIGXCPU
+        output.seek(0)
+        answer = read_json(output.read().decode() or "null", card.file)
+    if status == InputError.exit_code:
+        raise InputError(answer, path=card.file)
+    if status:
+        ended = "takes too long" if status == -signal.SIGXCPU else f"ends the process with status {status}"
+        limits = f"{_SECONDS} s of processor time and {_MEMORY >> 30} GiB"
+        raise InputError(f"{ended}; expected an encoder that embeds some seconds within {limits}", path=card.file)
+    return answer
 
 
-def check_wave(rate: int) -> Wave:
-    """Return the check utterance."""
-    return load_audio(UTTERANCE, rate)
-
-
-def reference(name: str) -> Vectors:
-    """Return the embedding of the check utterance by an encoder.
-
-    Raises
-    ------
-    InputError
-        When there is none of that name.
-
-    Examples
-    --------
-    >>> reference("campplus").shape
-    (192,)
-    """
-    embeddings = load_json(EMBEDDINGS)
-    if name not in embeddings:
-        raise InputError(f"no reference {shortened(name)!r}; expected one of {', '.join(embeddings)}")
-    return np.array(embeddings[name], np.float32)
+def examine_here(card: str, seconds: int, memory: int) -> None:
+    """Examine the encoder of a card within limits of this process, and print its cosine, or the reason against it."""
+    values = read_json(card, "card")
+    source = EncoderCard(**values | {"file": Path(values["file"])})
+    size = source.file.stat().st_size
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))  # the first ends it with SIGXCPU
+    resource.setrlimit(resource.RLIMIT_AS, (memory + 8 * size, memory + 8 * size))
+    try:
+        print(json.dumps(examine(OnnxExtractor(source if source.input else published_card(source)))))
+    except InputError as error:
+        print(json.dumps(error.reason))
+        sys.exit(error.exit_code)
+    except MemoryError:
+        print(json.dumps(f"needs more than {memory >> 30} GiB of memory for some seconds of speech"))
+        sys.exit(InputError.exit_code)
 
 
 def _check(card: EncoderCard) -> EncoderCheck:
     try:
-        return EncoderCheck(card.name, examine(OnnxExtractor(card)), None)
+        return EncoderCheck(card.name, examine_apart(card), None)
     except InputError as error:
         return EncoderCheck(card.name, None, error.problem)
 
@@ -330,29 +318,27 @@ def add_encoder(
         raise UsageError(f"{chosen!r} is an extractor already; expected another name")
     if existing is not None and not overwrite:
         raise UsageError(f"{chosen!r} was added already, in {existing.parent}; --overwrite replaces it")
+    examine_apart(source)
+    if not source.input:
+        source = published_card(source)
     source = replace(source, name=chosen)
     encoder = OnnxExtractor(source)
     if encoder.model.external:
         names = ", ".join(path.name for path in encoder.model.external)
         reason = f"its weights are in other files ({names}); expected one file that holds all"
         raise InputError(reason, path=source.file)
-    examine(encoder)
     return Encoder(_store(replace(source, sha256=encoder.model.sha256, bytes=source.file.stat().st_size)), "added")
 
 
-def published_card(name: str, file: Path) -> EncoderCard:
-    """Return a card for the file of a published encoder, with the names that its graph has.
+def published_card(encoder: EncoderCard) -> EncoderCard:
+    """Return the card of a published encoder with the names that the graph of its file has.
 
     Raises
     ------
     InputError
         Naming the file, when inputs or outputs of its graph are not those of that encoder.
     """
-    encoder = PUBLISHED_ENCODERS.find(name.lower())
-    reason = unreadable_reason(file)
-    if reason:
-        raise InputError(reason, path=file)
-    model = open_model(file)
+    file, model = encoder.file, open_model(encoder.file)
     inputs, outputs = model.session.get_inputs(), model.session.get_outputs()
     ends = (
         ("inputs", inputs, (None, None, BANDS), f"utterances x frames x {BANDS}"),
@@ -362,7 +348,7 @@ def published_card(name: str, file: Path) -> EncoderCard:
         if len(nodes) != 1 or not _fits(nodes[0].shape, shape):
             listing = ", ".join(f"{node.name} {node.shape}" for node in nodes) or "none"
             raise InputError(f"has {title} {listing}; expected one of {text}, as {encoder.name} has it", path=file)
-    return replace(encoder, file=file, input=inputs[0].name, output=outputs[0].name, sha256=model.sha256)
+    return replace(encoder, input=inputs[0].name, output=outputs[0].name, sha256=model.sha256)
 
 
 def _fits(shape: list[Any], expected: tuple[int | None, ...]) -> bool:
@@ -377,11 +363,14 @@ def _find_card(file: str, card: str | Path | None, published: str | None) -> Enc
     if published is not None:
         if card is not None:
             raise UsageError(f"{published}: a published encoder has a card already; expected either its name or a card")
-        return published_card(published, Path(file))
-    path, chosen = card_parts(file)
+        path, source = file, replace(PUBLISHED_ENCODERS.find(published.lower()), file=Path(file))
+    else:
+        path, chosen = card_parts(file)
     reason = unreadable_reason(path)
     if reason:
         raise InputError(reason, path=path)
+    if published is not None:
+        return source
     if card is None:
         return read_card(path, chosen)
     return read_card(*card_parts(str(card)), model=Path(file))

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zeroevidence.attack.extractors import Extractor, load_extractor
+from zeroevidence.attack.extractors import Extractor
 from zeroevidence.attack.networks import load_network
 from zeroevidence.attack.networks.onnx_layers import Layer, cut_onnx, read_layers
-from zeroevidence.attack.onnx_cards import FRONT_ENDS, EncoderCard
+from zeroevidence.attack.onnx_cards import FRONT_ENDS, EncoderCard, read_card
 from zeroevidence.attack.onnx_runtime import OnnxExtractor, open_session
 from zeroevidence.attack.training.features import EncoderOutputs, frames_digest
 from zeroevidence.data.store import Store
@@ -151,7 +151,7 @@ def _reopen(encoder: OnnxExtractor, base: OnnxExtractor, number: int, outputs: E
 
 
 def with_trunk(card: Path, trunk: EncoderTrunk) -> Extractor:
-    """Return the encoder of a card, which shares a trunk where it has its weights; else as `load_extractor`.
+    """Return the encoder of a card, which shares a trunk where it has its weights; else as it is.
 
     Parameters
     ----------
@@ -160,8 +160,8 @@ def with_trunk(card: Path, trunk: EncoderTrunk) -> Extractor:
     trunk
         The trunk.
     """
-    encoder = load_extractor(card)
-    if not isinstance(encoder, OnnxExtractor) or not trunk.is_of(encoder.card):
+    encoder = OnnxExtractor(read_card(card))
+    if not trunk.is_of(encoder.card):
         return encoder
     return _behind(encoder, trunk) or encoder
 

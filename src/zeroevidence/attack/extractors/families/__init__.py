@@ -13,7 +13,7 @@ import numpy as np
 
 from zeroevidence.attack.cues import CUES, cue_vector, find_cues
 from zeroevidence.attack.cues.speech_signal import RATE
-from zeroevidence.attack.encoders import added_card, find_encoder
+from zeroevidence.attack.encoders import added_card, examine_apart, find_encoder
 from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR, EXTRACTORS, Extractor, ExtractorFamily, Vectors
 from zeroevidence.attack.onnx_cards import card_parts, read_card
 from zeroevidence.attack.onnx_runtime import EXTRA, OnnxExtractor
@@ -71,6 +71,13 @@ def _load_once(family: Callable[..., Extractor], *arguments: str) -> Extractor:
 def load_installed(name: str, /) -> OnnxExtractor:
     """Load the bundled encoder, or one that was added, by its name."""
     return OnnxExtractor(find_encoder(name).card)
+
+
+def _load_file(name: str) -> OnnxExtractor:
+    """Load an encoder from a file, which nobody has examined yet."""
+    card = read_card(*card_parts(name))
+    examine_apart(card)
+    return OnnxExtractor(card)
 
 
 class _UtteranceEncoder(ABC):
@@ -183,7 +190,7 @@ EXTRACTORS.add(
         extra=EXTRA,
         takes=lambda name: is_file(card_parts(name)[0]),
         files=True,
-        load=lambda name: OnnxExtractor(read_card(*card_parts(name))),
+        load=_load_file,
     ),
     ExtractorFamily(
         "speechbrain",
