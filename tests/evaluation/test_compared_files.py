@@ -69,9 +69,7 @@ def test_too_little_to_compare():
 
 
 def test_a_result_without_intervals_is_refused(tmp_path):
-    rows = {"schema": "zeroevidence/evaluation/3", "rows": [{"labels": {}, "about": {}, "counts": {}, "metrics": {},
-            "flags": [], "setup": {}, "signature": "ZE"}]}  # fmt: skip
-    (tmp_path / "result.json").write_text(json.dumps(rows))
+    ze.Evaluation({}).save(tmp_path / "result.json")
     with pytest.raises(UsageError, match="nothing to compare by; expected results with intervals"):
         compare_results([tmp_path, tmp_path], ["a", "b"], options=QUICK)
 

@@ -90,6 +90,17 @@ def change(*path, to):
         (change("surfaces", to={"s": {"x": [1], "y": ["a"], "z": [[]]}}), "row 1.surfaces.s: does not have a number"),
         (change("flags", to=[{"code": "a"}]), "row 1.flags"),
         (change("labels", to={"system": 3}), "row 1.labels.system: expected text, got 3"),
+        (change("counts", "speakers", to=300), "row 1.counts.speakers: shows spk:300, but the signature has spk:12;"),
+        (change("counts", "target", to=49), "row 1.counts.target: shows n:49+528, but the signature has n:48+528;"),
+        (change("setup", "seed", to=1), "row 1.setup.seed: shows seed:1, but the signature has seed:0;"),
+        (change("setup", "omega", to=2.0), "row 1.setup.omega: shows omega:2, but the signature has nothing;"),
+        (change("setup", "null", to=None), "row 1.setup.null: shows nothing, but the signature has null:"),
+        (change("setup", "version", to="0.1"), "row 1.setup.version: shows v:0.1, but the signature has v:"),
+        (change("setup", "search", "ddof", to=1), "row 1.setup.search: shows ddof:1, but the signature has ddof:0;"),
+        (change("signature", to="ZE|x"), "row 1.setup: shows "),
+        (change("metrics", "d_ece", "value", to=0.0001), "row 1.metrics.d_ece.value: 0.0001 lies beyond its limit "),
+        (change("metrics", "d_ece", "bound", to=0.0), "row 1.metrics.d_ece.value: "),
+        (change("metrics", "eer", "bound", to=0.99), "row 1.metrics.eer.value: "),
     ],
 )
 def test_damage_is_named(row, apply, message):
@@ -100,7 +111,25 @@ def test_damage_is_named(row, apply, message):
     assert str(caught.value).startswith(f"r.json: {message}")
 
 
-@pytest.mark.parametrize("name", ["metrics", "counts", "setup", "labels", "about", "flags"])
+def test_rows_that_are_gone_are_missed(row):
+    whole = json.loads(to_json([row, row]))
+    del whole["rows"][1]
+    with pytest.raises(InputError, match=r"r\.json: signature: is not that of its 1 rows; the file was changed"):
+        read(whole)
+
+
+def test_files_of_earlier_versions_have_no_version_but_in_the_signature(row):
+    whole = document(row)
+    del whole["rows"][0]["setup"]["version"]
+    for part in (whole, whole["rows"][0]):
+        part["signature"] = part["signature"].rpartition("|v:")[0] + "|v:0.1.9"
+    assert read(whole) == [row]
+    change("counts", "speakers", to=300)(whole)
+    with pytest.raises(InputError, match=r"row 1\.counts\.speakers"):
+        read(whole)
+
+
+@pytest.mark.parametrize("name", ["metrics", "counts", "setup", "labels", "about", "flags", "signature"])
 def test_parts_that_must_be_there(row, name):
     whole = document(row)
     del whole["rows"][0][name]

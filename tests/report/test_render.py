@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.data.json_values import plain
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.results import from_json, to_json
 from zeroevidence.evaluation.rows.measure_result import RESULT_COLUMNS
@@ -103,7 +102,7 @@ def test_json_that_is_none_of_ours(text, message):
 
 @pytest.mark.parametrize("value", [0.5, 3, "some", {"a": 1, "b": 0.5}, math.inf])
 def test_measures_that_nobody_here_knows_are_kept(value):
-    text = to_json(from_json(_document(metrics={"mine": {"value": plain(value), "unit": "rate"}})))
+    text = to_json(from_json(to_json([ze.Evaluation({"mine": ze.MeasureResult(value, "rate")})])))
     assert from_json(text)[0]["mine"].value == value
 
 

@@ -25,7 +25,14 @@ from zeroevidence.evaluation.rows.curves import Trials
 from zeroevidence.evaluation.rows.evaluation import SCHEMA, Evaluation, results_text, write_text
 from zeroevidence.evaluation.rows.flags import flag, resampling_flags
 from zeroevidence.evaluation.rows.measure_result import RESULT_COLUMNS, MeasureResult
-from zeroevidence.evaluation.rows.setup import Options, Resampling, SearchSetup, Setup
+from zeroevidence.evaluation.rows.setup import (
+    Options,
+    Resampling,
+    SearchSetup,
+    Setup,
+    changed_field,
+    joint_signature,
+)
 from zeroevidence.evaluation.search_task import search_metrics, trial_table, weight_flags
 from zeroevidence.linkage import search
 from zeroevidence.linkage.search import LinkResult
@@ -41,8 +48,9 @@ if TYPE_CHECKING:
 _METHOD = "as published"
 MOST_ROWS = 10_000  # of a file: every row is checked, shown and compared with the others
 LARGEST_TEXT = 1 << 28  # bytes of a file: values take some ten times as much memory as their text
-_REQUIRED = ("metrics", "counts", "setup", "labels", "about", "flags")
+_REQUIRED = ("metrics", "counts", "setup", "labels", "about", "flags", "signature")
 _TOLERANCE = 1e-6  # by which a value may pass the end of its range
+_CHANGED = "; the file was changed after it was written, so evaluate again"
 
 
 def read_published(*paths: str | Path) -> list[Evaluation]:
@@ -194,6 +202,9 @@ def from_json(text: str, *, path: str = "<json>") -> list[Evaluation]:
         raise InputError(f"has {len(rows)} rows; expected at most {MOST_ROWS}, so divide it", path=path)
     with reading_file(path, "a result"):
         results = [_row(record, f"row {number}") for number, record in enumerate(rows, 1)]
+        together, stored = joint_signature([record["signature"] for record in rows]), str(document.get("signature"))
+        if rows and together.rpartition("|v:")[0] != stored.rpartition("|v:")[0]:
+            raise InputError(f"signature: is not that of its {len(rows)} rows{_CHANGED}")
     # earlier versions did not adjust
     measures = [result for row in results for result in row.metrics.values() if result.p_value is not None]
     return with_adjusted(results) if any(result.p_adjusted is None for result in measures) else results
@@ -213,6 +224,12 @@ def _row(record: Any, where: str) -> Evaluation:
     parts = {name: _typed_part(kinds[name], record[name], f"{where}.{name}") for name in kinds if name in record}
     row = Evaluation(**parts)  # whose signature is made of its set-up
     _check_row(row, where)
+    before, now = typed(str, record["signature"], f"{where}.signature"), row.signature
+    if "version" not in record["setup"]:  # earlier versions did not store it
+        before, now = (line.rpartition("|v:")[0] for line in (before, now))
+    if before != now:
+        name, was, shows = changed_field(before, now)
+        raise InputError(f"{where}.{name}: shows {shortened(shows)}, but the signature has {shortened(was)}{_CHANGED}")
     return row
 
 
@@ -309,6 +326,15 @@ def _check_measure(name: str, result: MeasureResult, where: str) -> None:
                 and not entry.low - _TOLERANCE <= number <= entry.high + _TOLERANCE
             ):
                 raise InputError(f"{where}: {number:g} lies outside of {entry.low:g} to {entry.high:g}")
+    _check_limits(name, result, where)
+
+
+def _check_limits(name: str, result: MeasureResult, where: str) -> None:
+    """Refuse a value outside of its interval or beyond its bound: all limits are widened to reach the value."""
+    beyond = {"up": 1.0, "down": -1.0, "none": 0.0}[MEASURES[name].discloses if name in MEASURES else "none"]
+    for end, side in ((result.low, -1.0), (result.high, 1.0), (result.bound, beyond)):
+        if end is not None and side * (float(result) - end) > _TOLERANCE:
+            raise InputError(f"{where}.value: {result.value:g} lies beyond its limit {end:g}{_CHANGED}")
 
 
 class LinkedSearch(LinkResult):

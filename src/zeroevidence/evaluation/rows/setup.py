@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 import numpy as np
@@ -23,6 +23,15 @@ from zeroevidence.run import LEVEL, check_whole, setting
 _DIGITS = 16  # of a digest that a signature shows
 _COUNTED = ("target", "nontarget", "spoof")
 _PUBLISHED = "standardise"  # the row scaling of the definition, which goes without saying
+# By the marks of signatures: where the values are that a part shows.
+_SHOWN = {
+    **{mark: f"setup.{mark}" for mark in ("linkability", "omega", "dev", "null", "level", "seed", "data")},
+    **{"dcf": "setup.dcf_prior", "ci": "setup.intervals", "same-session": "setup.same_session", "v": "setup.version"},
+    **dict.fromkeys(("llr", "llr-l2", "llr-balanced"), "setup.llr"),
+    **dict.fromkeys(("preset", "form", "eer", "attack", "phase", "asv-at", "cm-at"), "setup.tandem"),
+    **dict.fromkeys(("rows", "scoring", "ddof", "row-scaling", "l2", "balanced", "folds", "splits"), "setup.search"),
+    **{"n": "counts.target", "spk": "counts.speakers", "search": "counts.trials"},
+}
 _ELSEWHERE = ("speakers", "trials", "identities", "most_trials", "incomplete", "not_enrolled", "same_session")
 
 
@@ -284,7 +293,7 @@ class Setup:
     relaxed: tuple[RelaxedRule, ...] = ()
     data: str | None = None
     dev: str | None = None
-    version: str = __version__
+    version: str = field(default_factory=lambda: __version__)  # no default, so that files always hold it
     recorded: str | None = None
     llr: LlrSetup | None = None
     same_session: SameSession | None = None
@@ -334,6 +343,21 @@ def signature(setup: Setup, counts: Mapping[str, int]) -> str:
     parts += [] if same is None else [f"same-session:{same.target}+{same.nontarget}"]
     parts += [] if setup.data is None else [f"data:sha256:{setup.data[:_DIGITS]}"]
     return "|".join(part.replace("|", "/").replace("\n", " ") for part in [*parts, f"v:{setup.version}"])
+
+
+def changed_field(before: str, now: str) -> tuple[str, str, str]:
+    """The field that tells two signatures of a row apart, and what each of them says of it.
+
+    Examples
+    --------
+    >>> changed_field("ZE|pairs|n:3+9|spk:30|v:1", "ZE|pairs|n:3+9|spk:300|v:1")
+    ('counts.speakers', 'spk:30', 'spk:300')
+    """
+    parts = before.split("|"), now.split("|")
+    was, shows = ([part for part in parts[i] if part not in parts[1 - i]] for i in (0, 1))
+    mark = (shows or was or [""])[0].partition(":")[0]
+    said = (next((part for part in side if part.startswith(mark)), "nothing") for side in (was, shows))
+    return _SHOWN.get(mark, "setup"), *said
 
 
 def _llr_parts(llr: LlrSetup) -> list[str]:
