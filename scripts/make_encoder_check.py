@@ -15,8 +15,8 @@ import sys
 import numpy as np
 from scipy.signal import lfilter
 
-from zeroevidence.attack.encoders import EMBEDDINGS, UTTERANCE, check_wave
 from zeroevidence.attack.extractors import load_extractor
+from zeroevidence.attack.onnx_runtime import EMBEDDINGS, UTTERANCE, check_wave
 from zeroevidence.data.audio import write_audio
 
 RATE, BLOCK = 16_000, 160

@@ -140,7 +140,9 @@ def _number(message: memoryview, at: int) -> tuple[int, int]:
 EXTRA = "speech"
 FRAMES, STEP = 200, 100  # of a crop, and from one to the next: two seconds, every second
 SUFFIX = "-crops"
-_CHECK = Path(__file__).parent / "encoders" / "check"
+UTTERANCE, EMBEDDINGS = (
+    Path(__file__).parent / "encoders/check" / name for name in ("utterance.flac", "embeddings.json")
+)
 ALIKE = 0.9999  # cosine above which an embedding is the expected one: other processors and runtimes round otherwise
 _SAME = 1e-5  # relative difference of embeddings that are the same but for rounding
 _VERSION = "1"  # of the front ends and of how models are fed; raised whenever vectors would change
@@ -345,7 +347,7 @@ def examine(model: OnnxExtractor) -> float | None:
 
 def check_wave(rate: int) -> Wave:
     """Return the check utterance."""
-    return load_audio(_CHECK / "utterance.flac", rate)
+    return load_audio(UTTERANCE, rate)
 
 
 def reference(name: str) -> NDArray[np.float32]:
@@ -361,7 +363,7 @@ def reference(name: str) -> NDArray[np.float32]:
     >>> reference("campplus").shape
     (192,)
     """
-    embeddings = load_json(_CHECK / "embeddings.json")
+    embeddings = load_json(EMBEDDINGS)
     if name not in embeddings:
         raise InputError(f"no reference {shortened(name)!r}; expected one of {', '.join(embeddings)}")
     return np.array(embeddings[name], np.float32)

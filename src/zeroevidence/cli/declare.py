@@ -47,6 +47,7 @@ SHARED: dict[str, tuple[str, dict[str, Any]]] = {  # meanings, and what else the
     "--extractor": ("Speaker encoder", _NAME),
     "--protector": ("Protector to fit", {}),
     "--keep": ("Further attribute that should survive", _NAME),
+    "--seal": ("Ed25519 key of the seal of results, as PEM", {"metavar": "KEY"}),
     "--pitch": ("Compare the pitch of original and anonymised speech", {"default": False}),
     "--limit": ("Problems of each file to print, at most", {"least": 1, "default": 50}),
 }

@@ -18,6 +18,7 @@ from zeroevidence.cli.declare import assignments, options_of, run_options, share
 from zeroevidence.cli.output import find_measures, print_written
 from zeroevidence.cli.printing import echo, echo_lines, working
 from zeroevidence.data.files import naming_file
+from zeroevidence.data.seals import read_key, write_seal
 from zeroevidence.data.writing import lock_folder, refuse_existing
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation import Evaluation
@@ -61,6 +62,7 @@ class _Written:
     report: str | None = shared("--report", "OUT/report.html unless given")
     folder: str = shared("--output", "a folder", default=MISSING, metavar="OUT")
     overwrite: bool = shared("--overwrite")
+    seal: str | None = shared("--seal", "the private one: it seals OUT/result.json, in OUT/result.json.seal")
 
 
 @click.command("audit")
@@ -114,6 +116,7 @@ def command(
 
     home = check_folder(written.folder, overwrite=written.overwrite)
     refuse_existing(written.report, written.overwrite)
+    key = None if written.seal is None else read_key(written.seal, private=True)
     recogniser, transcripts = _recogniser(recognition)
     options = replace(options, training=training, recogniser=recogniser, transcripts=transcripts)
     options = replace(options, calibration=given.calibrate_on)
@@ -130,6 +133,8 @@ def command(
         rows = (*audit.utility, *utility)
         audit = replace(audit, utility=tuple(replace(row, labels={**system, **row.labels}) for row in rows))
         save_audit(audit, home, overwrite=written.overwrite)
+        if key is not None:
+            write_seal(home / "result.json", key)
     print_written(home)
     try:
         print_written(save_report(audit, written.report or home / "report.html", measures=written.measures))

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from zeroevidence.cli.declare import options_of, run_options, shared
+from zeroevidence.cli.output import print_written
 from zeroevidence.cli.printing import exit_if_problems, print_problems
 from zeroevidence.cli.score_files import ScoreInputs
 from zeroevidence.data.formats.scores.score_format import ReadingOptions
+from zeroevidence.data.seals import check_seal, make_keys, read_key
 from zeroevidence.errors import InputError, Problem, UsageError
-from zeroevidence.run import Run
+from zeroevidence.run import Run, setting
 
 if TYPE_CHECKING:
     from zeroevidence.auditing.protected_speech import LeftOut
@@ -31,11 +34,20 @@ class _Speech:
     limit: int = shared("--limit")
 
 
+@dataclass(frozen=True, slots=True)
+class _Seals:
+    """The key that seals are verified with, or whether a pair of keys is made."""
+
+    seal: str | None = shared("--seal", "the public one: results must have a seal by its owner")
+    new_key: bool = setting(False, "Write a pair of keys for seals here, private.pem and public.pem.")
+
+
 @click.command("doctor")
 @options_of(ScoreInputs, "inputs", *_READ)
 @options_of(_Speech, "speech")
+@options_of(_Seals, "seals")
 @run_options()
-def command(inputs: ScoreInputs, speech: _Speech, run: Run) -> None:
+def command(inputs: ScoreInputs, speech: _Speech, seals: _Seals, run: Run) -> None:
     """List every problem of score files and keys, or of a corpus, as `file:line: reason`, and evaluate nothing.
 
     Takes the same files as `evaluate`, or the same corpora as `audit`. Exits with 3 if there is a problem, with 0 if
@@ -44,31 +56,42 @@ def command(inputs: ScoreInputs, speech: _Speech, run: Run) -> None:
     \b
     zeroevidence doctor scores.txt --key trials
     zeroevidence doctor --corpus original/ --anonymised anonymised/
+    zeroevidence doctor --new-key
+    zeroevidence doctor --seal public.pem result.json
     """  # noqa: D301 (\b is a control character here)
+    if seals.new_key:
+        for file in make_keys(Path()):
+            print_written(file)
+        return
     corpus = speech.corpus
     if bool(inputs.paths.scores or inputs.paths.targets or inputs.paths.nontargets) == (corpus is not None):
         raise UsageError("expected either SCORES or --corpus")
     if speech.anonymised is not None and corpus is None:
         raise UsageError("--anonymised goes with the original speech; expected --corpus, too")
-    exit_if_problems(_check_scores(inputs, speech.limit) if corpus is None else _check_speech(corpus, speech, run))
+    key = None if seals.seal is None else read_key(seals.seal, private=False)
+    if key is not None and not (inputs.finished and inputs.all_finished):
+        raise UsageError("--seal is for results that were sealed; expected files of results and no others")
+    exit_if_problems(_check_scores(inputs, speech.limit, key) if corpus is None else _check_speech(corpus, speech, run))
 
 
-def _check_scores(inputs: ScoreInputs, limit: int) -> int:
+def _check_scores(inputs: ScoreInputs, limit: int, key: Any) -> int:
     """Print the problems of score files, and return how many there are."""
     try:
         files = inputs.files()
     except InputError as error:
         return print_problems([error], limit)
-    count = sum(print_problems(_result_problems(path), limit, path) for path in inputs.finished)
+    count = sum(print_problems(_result_problems(path, key), limit, path) for path in inputs.finished)
     return count + sum(print_problems(file.problems(inputs.reading), limit, file.scores) for file in files)
 
 
-def _result_problems(path: str) -> list[Problem]:
-    """Return what is wrong with a file of results."""
-    from zeroevidence.evaluation import read_results
+def _result_problems(path: str, key: Any) -> list[Problem]:
+    """Return what is wrong with a file of results, or with its seal where a key is given."""
+    from zeroevidence.evaluation.results import read_results, result_text
 
     try:
         read_results(path)
+        if key is not None:
+            check_seal(*result_text(path), key)
     except InputError as error:
         return [error.problem]
     return []

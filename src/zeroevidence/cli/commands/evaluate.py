@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import click
 
-from zeroevidence.cli.declare import options_of, run_options
-from zeroevidence.cli.output import Gates, Output, output_options, write_frame
+from zeroevidence.cli.declare import options_of, run_options, shared
+from zeroevidence.cli.output import Gates, Output, output_options, print_written, write_frame
 from zeroevidence.cli.printing import echo
 from zeroevidence.cli.score_files import RequiredInputs, ScoreInputs, files_abreast
+from zeroevidence.data.seals import SUFFIX, read_key, write_seal
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, Options
 from zeroevidence.evaluation.people import with_speaker_eer
@@ -47,6 +49,7 @@ class _Extras:
     voiceprivacy: bool = setting(
         False, "As in the tables of the VoicePrivacy challenge: linkability by histograms, its measures, rows by sex."
     )
+    seal: str | None = shared("--seal", "the private one: it seals the file of -f json -o FILE, in FILE.seal")
 
 
 @click.command("evaluate")
@@ -70,11 +73,12 @@ def command(inputs: ScoreInputs, options: Options, run: Run, extras: _Extras, ga
     zeroevidence evaluate scores.txt --key trials --threshold --dcf-prior 0.01
     zeroevidence evaluate a.scores b.scores --key trials -f md
     zeroevidence evaluate --fuse voice.scores rhythm.scores --key trials --dev v.dev --dev r.dev --dev-key dev_trials
-    zeroevidence evaluate exp/ -f json -o result.json
+    zeroevidence evaluate exp/ -f json -o result.json --seal private.pem
     zeroevidence evaluate exp/ --voiceprivacy
     zeroevidence evaluate exp_a/ exp_b/ -f latex --measure eer --measure alid --measure d_ece --measure wer
     """  # noqa: D301 (\b is a control character here)
     output.reserve(extras.per_trial, extras.per_speaker)
+    key = _sealing_key(extras.seal, output)
     if extras.voiceprivacy:
         if inputs.pool is not None:
             raise UsageError("--voiceprivacy has rows by sex; expected no --pool")
@@ -92,7 +96,19 @@ def command(inputs: ScoreInputs, options: Options, run: Run, extras: _Extras, ga
     text = output.render(rows)
     _write_tables(rows, extras)
     output.emit(text)
+    if key is not None:
+        print_written(write_seal(Path(str(output.path)), key))
     gates.judge(rows)
+
+
+def _sealing_key(path: str | None, output: Output) -> Any:
+    """Return the key that results are sealed with, None where they are not; read before any work."""
+    if path is None:
+        return None
+    if output.path is None or output.format != "json":
+        raise UsageError("--seal seals a file of results; expected -f json and -o FILE, too")
+    output.reserve(f"{output.path}{SUFFIX}")
+    return read_key(path, private=True)
 
 
 def _write_tables(rows: list[Evaluation], extras: _Extras) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from zeroevidence._typing import BoolArray, FloatArray, IntArray
 from zeroevidence.measure.pairs.zebra import d_ece
 from zeroevidence.protect.assessment.classifiers import Classifier, ClassifierKind, training_environment
-from zeroevidence.protect.assessment.classifiers.combinations import LogLinear
+from zeroevidence.protect.assessment.classifiers.estimators import LogLinear
 from zeroevidence.protect.attributes.moments import balanced_weights, group_means
 
 _FOLDS = 5
