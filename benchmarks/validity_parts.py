@@ -280,7 +280,9 @@ def utility(cell, seed):
     words = rng.integers(4, 12, len(who))
     wrong = rng.binomial(words, rates[who])
     lost = rng.binomial(wrong, 0.3)
-    errors = np.column_stack((wrong - lost, lost, rng.binomial(words, 0.02), words)).astype(float)
+    of_words = wrong - lost, lost, rng.binomial(words, 0.02), words
+    characters = np.random.default_rng((52, cell.people, seed)).binomial(5 * wrong, 0.6), 5 * words
+    errors = np.column_stack((*of_words, *characters)).astype(float)
     how = UtilityRowSettings({}, "anonymised", Options(), Run(seed=seed))
     row = utility_row(errors, errors[:, 3], lambda sums: TranscriptView(*sums), (who, "speaker"), {}, how)
     names, is_right = [f"{place:05}" for place in range(len(who))], rng.random(len(who)) >= rates[who]

@@ -44,10 +44,17 @@ def test_errors_by_hand():
     )
     found = {name: float(one) for name, one in row.metrics.items()}
     assert found == pytest.approx(
-        {"wer": 3 / 6, "wer_substitutions": 1 / 6, "wer_deletions": 1 / 6, "wer_insertions": 1 / 6}
+        {"wer": 3 / 6, "wer_substitutions": 1 / 6, "wer_deletions": 1 / 6, "wer_insertions": 1 / 6, "cer": 5 / 10}
     )
     assert row.counts == {"utterances": 2, "words": 6}
     assert (row.about.role, row.about.speech) == ("utility", "anonymised")
+
+
+def test_a_sentence_without_blanks_is_one_wrong_word_and_a_few_wrong_characters():
+    pytest.importorskip("jiwer")
+    row = evaluate_transcripts({"u": "今天天气很好", "v": "我们去公园"}, {"u": "今天天气真好", "v": "我去公园"},
+                               options=ze.Options(intervals=0))  # fmt: skip
+    assert (float(row["wer"]), float(row["cer"])) == (1.0, pytest.approx(2 / 11))
 
 
 def test_agrees_with_jiwer_on_real_transcripts():
@@ -68,6 +75,9 @@ def test_agrees_with_jiwer_on_real_transcripts():
     assert float(row["wer"]) == pytest.approx(found.wer, abs=1e-12)
     for name in ("substitutions", "deletions", "insertions"):
         assert float(row[f"wer_{name}"]) == pytest.approx(getattr(found, name) / words, abs=1e-12)
+    assert float(row["cer"]) == pytest.approx(
+        jiwer.cer(list(said.values()), [heard[name] for name in names]), abs=1e-12
+    )
     assert row.counts["speakers"] == 125
     assert row["wer"].low < float(row["wer"]) < row["wer"].high
 

@@ -6,6 +6,7 @@ import filecmp
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -57,7 +58,8 @@ def evaluate_transcripts(
 ) -> Evaluation:
     """Word error rate of a recogniser, and its parts: words that became others, were lost, or were added.
 
-    Words are compared as they are written; write both sides alike.
+    Beside it stands the rate of wrong characters, for languages that are written without blanks. Words are compared as
+    they are written; write both sides alike.
 
     Parameters
     ----------
@@ -85,7 +87,8 @@ def evaluate_transcripts(
     silent = [name for name in names if not said[name].split()]
     if silent:
         raise InputError(f"no words in the transcript of {silent[0]!r}; expected what was said")
-    errors = word_errors([said[name] for name in names], [heard[name] for name in names])
+    both = [said[name] for name in names], [heard[name] for name in names]
+    errors = np.hstack((word_errors(*both), character_errors(*both)))
     how = UtilityRowSettings(labels or {}, speech, options, run)
     counts = {"utterances": len(names), "words": int(errors[:, 3].sum())}
     return utility_row(
@@ -96,8 +99,19 @@ def evaluate_transcripts(
 def word_errors(said: Sequence[str], heard: Sequence[str]) -> FloatArray:
     """For each utterance its substitutions, deletions, insertions, and the words that were said."""
     jiwer = optional("jiwer", "utility", "word error rates")
-    errors = np.zeros((len(said), 4))
-    for place, chunks in enumerate(jiwer.process_words(list(said), list(heard)).alignments):
+    return _aligned_errors(jiwer.process_words(list(said), list(heard)).alignments)
+
+
+def character_errors(said: Sequence[str], heard: Sequence[str]) -> FloatArray:
+    """For each utterance its errors of characters, blanks among them, and the characters that were said."""
+    jiwer = optional("jiwer", "utility", "character error rates")
+    errors = _aligned_errors(jiwer.process_characters(list(said), list(heard)).alignments)
+    return np.stack((errors[:, :3].sum(axis=1), errors[:, 3]), axis=1)
+
+
+def _aligned_errors(alignments: Sequence[Any]) -> FloatArray:
+    errors = np.zeros((len(alignments), 4))
+    for place, chunks in enumerate(alignments):
         for chunk in chunks:
             of_said, of_heard = chunk.ref_end_idx - chunk.ref_start_idx, chunk.hyp_end_idx - chunk.hyp_start_idx
             errors[place, 3] += of_said

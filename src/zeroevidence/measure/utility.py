@@ -16,12 +16,14 @@ _error_measure = partial(utility_measure, unit="rate", better="down")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TranscriptView:
-    """Numbers of errors of a speech recogniser, and of words that were spoken."""
+    """Numbers of errors of a speech recogniser, and of words that were spoken; of characters, with blanks, as well."""
 
     substitutions: float
     deletions: float
     insertions: float
     words: float
+    character_errors: float
+    characters: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +58,15 @@ def _deletions(view: object) -> float | None:
 def _insertions(view: object) -> float | None:
     """Words that were recognised but not spoken, over the words that were spoken."""
     return view.insertions / view.words if isinstance(view, TranscriptView) else None
+
+
+@_error_measure("cer", "CER", limits=(0.0, inf), place=14, references=("morris2004",))
+def _cer(view: object) -> float | None:
+    """Character error rate: substituted, deleted and inserted characters, with blanks, over those that were spoken.
+
+    For languages that are written without blanks, where a sentence is one word.
+    """
+    return view.character_errors / view.characters if isinstance(view, TranscriptView) else None
 
 
 @utility_measure("uar", "UAR", unit="rate", place=20, headline=210, references=("schuller2009",), better="up")

@@ -52,7 +52,6 @@ def test_a_first_line_like_others_is_a_bad_line_and_no_header(put, refused):
             "a.wav b.wav\na.wav c.wav\n",
             "two names a line, without scores; expected `enrol trial score`, or a score and",
         ),
-        ("1 0.5\n0 0.25\n", "labels before scores; expected `score label` on each line"),
         ("-0.1 -2.3\n-0.5 -0.9\n", "two numbers a line, without labels; expected `score label`; of two log-posteriors"),
         ("-0.1 -2.3 1e0\n-0.5 -0.9 0e0\n", "two numbers and a label a line; expected one score; of two log-posteriors"),
     ],

@@ -90,7 +90,7 @@ def collecting(problems: list[Problem]) -> Iterator[None]:
 
 _LABELS = {  # same-source and different-source, H1 and H2, prosecution and defence as forensic tables have them
     True: "target same-source same_source SS ss H1 Hp 1 1.0 True TRUE true",
-    False: "nontarget different-source different_source DS ds H2 Hd 0 0.0 False FALSE false",
+    False: "nontarget different-source different_source DS ds H2 Hd 0 0.0 -1 -1.0 False FALSE false",
 }
 LABELS = {word: target for target, words in _LABELS.items() for word in words.split()}
 LABELS_EXPECTED = "expected target or nontarget (or 1 / 0)"

@@ -155,7 +155,7 @@ def _numbers_reason(name: str, sample: Lines) -> str | None:
     if width != 2 or most(1, _is_label):
         return None
     if all(map(_is_label, columns[0])) and most(1, text.is_number):
-        return "labels before scores; expected `score label` on each line"
+        return None
     if most(0, text.is_number) and most(1, text.is_number):
         return f"two numbers a line, without labels; expected `score label`; {_POSTERIORS}"
     if most(0, text.is_number):
@@ -167,8 +167,8 @@ def _numbers_reason(name: str, sample: Lines) -> str | None:
 
 
 def _is_label(cell: str) -> bool:
-    """Return whether a cell is a label, or 1 or 0 in whatever way it is written."""
-    return cell in text.LABELS or (text.is_number(cell) and float(cell) in (0.0, 1.0))
+    """Return whether a cell is a label, or 1, 0 or -1 in whatever way it is written."""
+    return cell in text.LABELS or (text.is_number(cell) and float(cell) in (0.0, 1.0, -1.0))
 
 
 def _is_fraction(cell: str) -> bool:
@@ -229,7 +229,13 @@ def detect(data: bytes, name: str, role: Role, *, forced: str = AUTO, matches: M
     first = sample[0][0]
     width = _width(rows, role, name, first)
     rows = [cells for cells in rows if len(cells) == width]
-    alike = {format: columns.of(role) for format, columns in choices.items() if len(columns.of(role)) == width}
+    alike = {
+        format: columns.of(role)
+        for format, columns in choices.items()
+        if len(columns.of(role)) == width and _tells_people(columns.of(role), rows)
+    }
+    if not alike:
+        raise InputError(f"{width} column(s); expected {_expected(role)}", path=name, line=first)
     format = next(iter(alike)) if len(alike) == 1 else _by_content(alike, rows, role, name, first, matches)
     layout = Layout(format, alike[format], separator)
     if role not in _ASKED:
@@ -269,6 +275,14 @@ def _width(rows: Rows, role: Role, name: str, line: int) -> int:
     if width not in allowed:
         raise InputError(f"{width} column(s); expected {_expected(role)}", path=name, line=line)
     return width
+
+
+def _tells_people(columns: Sequence[str], rows: Rows) -> bool:
+    """Return whether lines that are labelled by the people of both sides may be such: some are of one person."""
+    if "trial_speaker" not in columns:
+        return True
+    at = columns.index("enrol_speaker" if "enrol_speaker" in columns else "enrol"), columns.index("trial_speaker")
+    return any(cells[at[0]] == cells[at[1]] for cells in rows)
 
 
 def _by_content(

@@ -22,6 +22,7 @@ from zeroevidence.optional import optional
 
 _ARRAYS = "arrays"
 _NAMED = ("scores", "labels")
+_HYPOTHESES = ("scores", "hypothesis")  # as lir calls them
 _UNNAMED = ("arr_0", "arr_1")  # what NumPy calls arrays that were saved without a name
 _ALONE = "both"  # what the only array of an npy is called here
 _IDS = {"enrol": "enrolments", "trial": "trials"}
@@ -32,12 +33,15 @@ def is_labelled(file: InputFile) -> bool:
     try:
         with file.stream() as stream:
             if file.kind == NPY.name:
-                two = 2 in _shape(stream)
+                shape = _shape(stream)
+                two = 2 in shape or 3 in shape[1:]
             else:
                 names = set(zipfile.ZipFile(stream).namelist())
-                labelled = any({f"{name}.npy" for name in pair} <= names for pair in (_NAMED, _UNNAMED))
+                pairs = (_NAMED, _HYPOTHESES, _UNNAMED)
+                labelled = any({f"{name}.npy" for name in pair} <= names for pair in pairs)
                 return labelled and "mated.npy" not in names
-        return two and _pair(load_arrays(file, _ALONE, ())[_ALONE]) is not None
+        array = load_arrays(file, _ALONE, ())[_ALONE] if two else None
+        return array is not None and (_pair(array) is not None or _has_people(array))
     except Exception:  # the reader of matrices reports what is wrong with it
         return False
 
@@ -60,6 +64,14 @@ def _pair(array: Any) -> tuple[Any, Any] | None:
     return None
 
 
+def _has_people(array: Any) -> bool:
+    """Return whether the columns are the numbers of two people, and scores that are not whole numbers."""
+    if array.ndim != 2 or array.shape[1] != 3 or array.dtype.kind not in "iuf":
+        return False
+    whole = (array == np.rint(array)).all(axis=0)
+    return bool(whole[0] and whole[1] and not whole[2] and (array[:, 0] == array[:, 1]).any())
+
+
 def read_labelled(file: InputFile, _role: Role) -> Table:
     """Return the scores with their labels, as a table without lines.
 
@@ -68,7 +80,13 @@ def read_labelled(file: InputFile, _role: Role) -> Table:
     InputError
         When the arrays do not fit together, or a label is none.
     """
-    arrays = _arrays(file)
+    arrays = load_arrays(file, _ALONE, (*_NAMED, *_HYPOTHESES, *_UNNAMED, *_IDS.values()))
+    if _ALONE in arrays and _has_people(arrays[_ALONE]):
+        tried, enrolled, score = arrays[_ALONE].T
+        people = {"trial_speaker": tried, "enrol_speaker": enrolled}
+        names = {column: numbers.astype(np.int64).astype(np.str_) for column, numbers in people.items()}
+        return Table(file.name, _ARRAYS, pl.DataFrame({**names, "score": score.astype(np.float64)}), None)
+    arrays = _by_usual_names(arrays, file.name)
     scores, labels = arrays["scores"], arrays["labels"]
     if scores.ndim != 1 or scores.dtype.kind not in "iuf" or not scores.size:
         advice = " (of two log-posteriors: x[:, 1] - x[:, 0])" if scores.shape[1:] == (2,) else ""
@@ -86,15 +104,16 @@ def read_labelled(file: InputFile, _role: Role) -> Table:
     return Table(file.name, _ARRAYS, pl.DataFrame(columns), None, tuple(problems.all()))
 
 
-def _arrays(file: InputFile) -> dict[str, Any]:
+def _by_usual_names(arrays: dict[str, Any], file: str) -> dict[str, Any]:
     """Return the arrays of a file by their usual names."""
-    arrays = load_arrays(file, _ALONE, (*_NAMED, *_UNNAMED, *_IDS.values()))
+    if "hypothesis" in arrays:
+        arrays["labels"] = arrays.pop("hypothesis")
     if _ALONE in arrays:
         arrays = dict(zip(_NAMED, _pair(arrays[_ALONE]) or (), strict=False))
     elif _NAMED[0] not in arrays:
         arrays |= {name: arrays[unnamed] for name, unnamed in zip(_NAMED, _UNNAMED, strict=True) if unnamed in arrays}
     if not all(name in arrays for name in _NAMED):
-        raise InputError("no scores with labels; expected arrays named scores and labels", path=file.name)
+        raise InputError("no scores with labels; expected arrays named scores and labels", path=file)
     return {name: array for name, array in arrays.items() if name not in _UNNAMED}
 
 
@@ -135,12 +154,24 @@ def _contents(source: InputFile, role: Role) -> tuple[StrArray, StrArray, Any, A
     h5py = optional("h5py", "hdf5", f"{source.name}: reading BOSARIS files (HDF5)")
     place = source.path if source.held is None else BytesIO(source.held)
     with reading_file(source.name, "HDF5"), h5py.File(place, "r") as file:
-        models = _ids(file, ("ID/row_ids", "modelset"))
-        segments = _ids(file, ("ID/column_ids", "segset"))
-        names = ("trial_mask",) if role == "key" else ("scores", "score_mat")
-        values = _matrix(file, names, (len(models), len(segments)))
+        models = _ids(file, ("ID/row_ids", "modelset", "model_names"))
+        segments = _ids(file, ("ID/column_ids", "segset", "test_names"))
+        shape = len(models), len(segments)
+        if role == "key" and "tar_mask" in file:  # as PyBOSARIS writes it
+            values = _matrix(file, ("tar_mask",), shape) - _matrix(file, ("non_mask",), shape)
+        else:
+            values = _matrix(file, ("trial_mask",) if role == "key" else ("scores", "score_mat"), shape)
         masked = role == "scores" and "score_mask" in file
         return models, segments, values, _matrix(file, ("score_mask",), values.shape) if masked else None
+
+
+def only_array(source: InputFile) -> Any:
+    """Return the only array of an HDF5 file, as bob writes it; None where there are several, or none."""
+    h5py = optional("h5py", "hdf5", f"{source.name}: reading an array of HDF5")
+    place = source.path if source.held is None else source.stream()
+    with reading_file(source.name, "HDF5"), h5py.File(place, "r") as file:
+        names = [name for name in file if hasattr(file[name], "nbytes")]
+        return np.asarray(_dataset(file, (names[0],))[1]) if len(names) == 1 else None
 
 
 def _dataset(file: Any, names: tuple[str, ...]) -> tuple[str, Any]:
@@ -188,7 +219,7 @@ SCORE_FORMATS.add(
     ),
     ScoreFormat(
         name=_BOSARIS,
-        description="BOSARIS or SIDEKIT, models x segments in HDF5",
+        description="BOSARIS, PyBOSARIS or SIDEKIT, models x segments in HDF5",
         binary=Binary((HDF5,), read_hdf5),
         place=70,
     ),

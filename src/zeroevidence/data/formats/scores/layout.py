@@ -205,6 +205,31 @@ class Table:
         return frame.with_columns(pl.col(pl.Boolean).replace_strict(_WORDS, default="", return_dtype=pl.String))
 
 
+def labelled_by_people(table: Table, *, named: bool) -> Table:
+    """Return the table, where it names people and no labels, with these: a pair of one person is a target.
+
+    Parameters
+    ----------
+    table
+        The table.
+    named
+        Whether an enrolment is the name of a person.
+    """
+    enrolled = "enrol_speaker" if table.has("enrol_speaker") or not named else "enrol"
+    if table.has("label") or not table.has("trial_speaker") or not table.has(enrolled):
+        return table
+    columns = {"enrol_speaker": table.frame[enrolled], "trial_speaker": table.frame["trial_speaker"]}
+    people = pl.DataFrame({name: column.cast(pl.String) for name, column in columns.items()})
+    if not table.has("enrol") and not table.has("trial"):  # people alone: every line is a trial of its own
+        people = people.with_columns(enrol="enrol_speaker", trial=pl.int_range(pl.len()).cast(pl.String))
+    problems = FileProblems(table.name)
+    unknown = ((people["enrol_speaker"] == "") | (people["trial_speaker"] == "")).arg_true().to_numpy()
+    problems.add_rows(table, unknown, lambda _: "no label, and the people of both sides are not named; expected them")
+    label = people["enrol_speaker"] == people["trial_speaker"]
+    frame = table.frame.with_columns(*people, label=label)
+    return replace(table, frame=frame, problems=(*table.problems, *problems.all()))
+
+
 def labels_differ(ours: pl.DataFrame, theirs: pl.DataFrame) -> BoolArray:
     """Return which rows have different labels; an unknown one differs from none."""
     differ = np.zeros(len(ours), bool)

@@ -13,6 +13,7 @@ from zeroevidence._typing import FloatArray
 from zeroevidence.data.files import is_folder, naming_file
 from zeroevidence.data.formats.input_file import (
     EXPORT,
+    HDF5,
     NPY,
     NPZ,
     TEXT,
@@ -24,11 +25,13 @@ from zeroevidence.data.formats.input_file import (
 from zeroevidence.data.formats.lists import SpeakerList, read_speakers
 from zeroevidence.data.formats.scores import detect
 from zeroevidence.data.formats.scores.join import build_scores, join, one_class_problem
-from zeroevidence.data.formats.scores.layout import HEAD, Table, sample_lines, with_measured_scores
+from zeroevidence.data.formats.scores.labelled_arrays import only_array
+from zeroevidence.data.formats.scores.layout import HEAD, Table, labelled_by_people, sample_lines, with_measured_scores
 from zeroevidence.data.formats.scores.matrices import load_arrays, not_finite
 from zeroevidence.data.formats.scores.score_format import (
     AUTO,
     SCORE_FORMATS,
+    Columns,
     ReadingOptions,
     ScoreFormat,
     binary_format,
@@ -186,6 +189,9 @@ def _read_trials(
         key_table = detect.read_table(key, "key", AUTO, options.names.of("key", with_key=True), problems)
     names = options.names.of("scores", with_key=key is not None)
     score_table = detect.read_table(scores, "scores", options.format, names, problems, key=key_table)
+    if score_table is not None and key is None:
+        named = isinstance(SCORE_FORMATS[score_table.format].text, Columns)
+        score_table = labelled_by_people(score_table, named=named)
     if score_table is not None:
         score_table = _measured(score_table, options)
     listed = [problem for table in (score_table, key_table) if table is not None for problem in table.problems]
@@ -276,7 +282,8 @@ def read_score_lists(
     Parameters
     ----------
     targets
-        One number a line, perhaps below a name, or as R writes it (``"","x"``); or an ``.npy`` of one dimension.
+        One number a line, perhaps below a name, or as R writes it (``"","x"``); or an ``.npy`` of one dimension, or an
+        HDF5 file of one array.
     nontargets
         The same of non-targets.
     options
@@ -342,7 +349,7 @@ def is_score_list(path: str | Path) -> bool:
 
 def _list_table(file: InputFile) -> Table:
     """Return the numbers of a list as a table."""
-    if file.kind in (NPY.name, NPZ.name):
+    if file.kind in (NPY.name, NPZ.name, HDF5.name):
         return _array_table(file)
     file.check_text("one number a line")
     sample = sample_lines(file.head(2 * HEAD), file.name)
@@ -358,7 +365,8 @@ def _list_table(file: InputFile) -> Table:
 
 
 def _array_table(file: InputFile) -> Table:
-    scores = load_arrays(file, "scores", ("scores",)).get("scores")
+    hdf5 = file.kind == HDF5.name
+    scores = only_array(file) if hdf5 else load_arrays(file, "scores", ("scores",)).get("scores")
     if scores is not None and scores.ndim == 2 and scores.shape[1] == 1:
         scores = scores[:, 0]
     if scores is None or scores.ndim != 1 or scores.dtype.kind not in "iuf" or not scores.size:

@@ -1,0 +1,88 @@
+"""Layouts of other projects give the same scores: bob, PyBOSARIS, lir, spkanon_eval, and tables that name people."""
+
+import numpy as np
+import pytest
+
+from zeroevidence.data.formats.scores.read import read_score_lists, read_scores
+from zeroevidence.errors import InputError
+
+PEOPLE, RECORDINGS = 5, 3
+ROWS = [(m, p, r, 1.5 * (m == p) + (7 * m + 3 * p + 5 * r) % 11 / 8 + 0.125)
+        for m in range(PEOPLE) for p in range(PEOPLE) for r in range(RECORDINGS)]  # fmt: skip
+TARGET = sorted(score for m, p, _, score in ROWS if m == p)
+NONTARGET = sorted(score for m, p, _, score in ROWS if m != p)
+LINES = {
+    "bob4": ("", "{0} {1} s{1}/{2} {3}"),
+    "bob5": ("", "{0} model{0} {1} s{1}/{2} {3}"),
+    "bob8": ("probe_template_id,probe_subject_id,bio_ref_template_id,bio_ref_subject_id,score\n",
+             "s{1}-{2},{1},x{0},{0},{3}"),
+    "bob8 reference": ("bio_ref_subject_id,probe_subject_id,bio_ref_reference_id,probe_reference_id,probe_key,score\n",
+                       "{0},{1},x{0},s{1}-{2},0,{3}"),
+    "own": ("enrol,trial,enrol_speaker,trial_speaker,score\n", "x{0},s{1}-{2},{0},{1},{3}"),
+    "people alone": ("bio_ref_subject_id,probe_subject_id,score\n", "{0},{1},{3}"),
+}  # fmt: skip
+
+
+def check(loaded, *, people=True):
+    assert sorted(loaded.data.target.tolist()) == TARGET
+    assert sorted(loaded.data.nontarget.tolist()) == NONTARGET
+    assert (loaded.data.speakers is None) != people
+    if people:
+        assert loaded.data.speakers.tolist() == [str(person) for person in range(PEOPLE)]
+
+
+@pytest.mark.parametrize("layout", LINES)
+def test_a_pair_of_one_person_is_a_target(tmp_path, layout):
+    heading, line = LINES[layout]
+    path = tmp_path / "scores"
+    path.write_text(heading + "".join(line.format(*row) + "\n" for row in ROWS))
+    check(read_scores(path))
+
+
+def test_people_who_are_not_named_give_no_label(tmp_path):
+    path = tmp_path / "scores.csv"
+    path.write_text("enrol,trial,enrol_speaker,trial_speaker,score\na,b,1,1,0.5\na,c,1,,0.25\n")
+    with pytest.raises(InputError, match=r"scores.csv:3: no label, and the people of both sides are not named"):
+        read_scores(path)
+    path.write_text("1 a 2 u 0.5\n1 a 3 v 0.25\n")  # five columns of which none is of one person
+    with pytest.raises(InputError, match=r":1: 5 column\(s\); expected"):
+        read_scores(path)
+
+
+def test_labels_before_scores(tmp_path):
+    path = tmp_path / "scores"
+    path.write_text("".join(f"{1 if m == p else -1} {score}\n" for m, p, _, score in ROWS))
+    check(read_scores(path), people=False)
+
+
+def test_arrays_of_others(tmp_path):
+    score, same = np.array([row[3] for row in ROWS]), np.array([row[0] == row[1] for row in ROWS])
+    np.savez(tmp_path / "lir.npz", scores=score, hypothesis=same.astype(int))
+    check(read_scores(tmp_path / "lir.npz"), people=False)
+    np.save(tmp_path / "spkanon.npy", [[p, m, score] for m, p, _, score in ROWS])
+    check(read_scores(tmp_path / "spkanon.npy"))
+
+
+def test_hdf5_of_others(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    for name, scores in (("targets", TARGET), ("nontargets", NONTARGET)):
+        with h5py.File(tmp_path / name, "w") as file:
+            file["array"] = scores
+    check(read_score_lists(tmp_path / "targets", tmp_path / "nontargets"), people=False)
+    with h5py.File(tmp_path / "targets", "a") as file:
+        file["second"] = [1.0]
+    with pytest.raises(InputError, match="targets: no array named scores; expected numbers, one per trial"):
+        read_score_lists(tmp_path / "targets", tmp_path / "nontargets")
+    models = [str(person) for person in range(PEOPLE)]
+    tests = [f"s{p}-{r}" for p in range(PEOPLE) for r in range(RECORDINGS)]
+    matrix = np.array([row[3] for row in ROWS]).reshape(PEOPLE, -1)
+    same = np.array([row[0] == row[1] for row in ROWS]).reshape(PEOPLE, -1)
+    for name, arrays in (("scores", {"score_mat": matrix}), ("key", {"tar_mask": same, "non_mask": ~same})):
+        with h5py.File(tmp_path / name, "w") as file:
+            for title, values in {
+                "model_names": np.array(models, "S"),
+                "test_names": np.array(tests, "S"),
+                **arrays,
+            }.items():
+                file[title] = values
+    check(read_scores(tmp_path / "scores", tmp_path / "key"))
