@@ -238,3 +238,65 @@ def test_what_the_first_kits_collected_broken(tmp_path, old, new, reason):
     path.write_text(COLLECTED.replace(old, new, 1))
     with pytest.raises(InputError, match=reason):
         read_results(path)
+
+
+SUMMARY = """ASV-libri_dev_enrolls-libri_dev_trials_f  EER: 8.665%
+ASV-libri_dev_enrolls_anon-libri_dev_trials_f_anon  EER: 11.36%
+ASR-libri_dev_asr_anon  %WER 10.00 [ 20 / 200, 2 ins, 4 del, 14 sub ] exp/decode_large/wer_12_0.0
+vctk_dev_trials_f_common  Pitch_correlation: mean=0.625 std=0.1711
+vctk_dev_trials_m  Gain of voice distinctiveness : -1.5
+Weighted average EER dev orig: 3.539
+"""
+SIDEKIT = """ASV-libri_dev_enrolls_anon-libri_dev_trials_f_anon
+  EER: 12.5
+  Cllr (min/act): 0.41 0.89linkability: 0.625
+
+"""
+ZEBRA = """\
+,System,Gender,Dataset,Task,ROCCH-EER [%],ZEBRA Population [bit],ZEBRA Individual,ZEBRA Category,Cllr,min Cllr
+0,B1,f,libri,o-o,7.5,0.584,3.976,C,26.81,0.18
+1,B1,m,vctk_common,a-a,12.5,0.25,2.5,C,12.5,0.5
+"""
+
+
+def test_a_summary_of_one_line_each(tmp_path):
+    (tmp_path / "RESULTS_summary_mcadams").write_text(SUMMARY)
+    rows = read_results(tmp_path / "RESULTS_summary_mcadams")
+    assert [{name: one.value for name, one in row.metrics.items() if "wer_" not in name} for row in rows] == [
+        {"eer": pytest.approx(0.08665)}, {"eer": pytest.approx(0.1136)}, {"wer": 0.1}, {"pitch_correlation": 0.625},
+        {"voice_distinctiveness_gain": -1.5},
+    ]  # fmt: skip
+    assert rows[3].labels == {"system": "mcadams", "dataset": "vctk_common", "split": "dev", "sex": "f"}
+    assert [row.about.role for row in rows] == ["control", "attack", "utility", "utility", "utility"]
+    assert rows[1].about.is_training_unknown
+
+
+def test_results_of_sidekit_and_of_zebra(tmp_path):
+    (tmp_path / "results.anon_b1").write_text(SIDEKIT)
+    (row,) = read_results(tmp_path / "results.anon_b1")
+    assert {name: float(one) for name, one in row.metrics.items()} == {
+        "eer": 0.125, "cllr_min": 0.41, "cllr": 0.89, "linkability": 0.625,
+    }  # fmt: skip
+    assert row.about.threat.name == "semi-informed"
+    path = tmp_path / "results.csv"
+    path.write_text(ZEBRA)
+    control, attack = read_results(path)
+    assert {name: float(one) for name, one in attack.metrics.items()} == {
+        "eer_rocch": 0.125, "d_ece": 0.25, "worst_case": 2.5, "cllr": 12.5, "cllr_min": 0.5,
+    }  # fmt: skip
+    assert (control.about.role, attack.about.threat) == ("control", threat_from_sides("anonymised", "anonymised", None))
+    assert (attack.labels["system"], attack.labels["dataset"], attack.labels["sex"]) == ("B1", "vctk_common", "m")
+    for old, new, reason in (("a-a", "a-b", "Task 'a-b'; expected o-o"), ("12.5,0.25", "x,0.25", "expected a number")):
+        path.write_text(ZEBRA.replace(old, new))
+        with pytest.raises(InputError, match=f"results.csv:3: .*{reason}"):
+            read_results(path)
+
+
+def test_a_folder_of_folders_with_tables(run, tmp_path):
+    for name, text in (("track1/result_for_rank_a", TRACK1), ("track2/result_for_rank_b", TRACK2)):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(text)
+    rows = read_results(tmp_path)
+    assert {row.labels["system"] for row in rows if row.about.role == "attack"} == {"a", "b"}
+    code, out, err = run("evaluate", tmp_path, "-f", "csv")
+    assert (code, err, "a,libri" in out) == (0, "", True)

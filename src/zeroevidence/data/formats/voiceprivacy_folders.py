@@ -232,13 +232,18 @@ class SummaryRow:
     line: int
 
 
-_NAME = re.compile(r"(?:ASV|ASR)-\S+")
+_NAME = re.compile(r"(?:ASV|ASR)-\S+(?: +(?:EER:|%WER) .*)?")
+_OF_SET = re.compile(
+    r"(?P<dataset>[^_ ]+)_(?P<split>[^_ ]+)_trials_(?P<sex>f|m)(?:_(?P<part>common))? +"
+    r"(?:Pitch_correlation: mean=(?P<pitch_correlation>\S+) std=\S+"
+    r"|Gain of voice distinctiveness ?: (?P<voice_distinctiveness_gain>\S+))"
+)
 _SET = re.compile(r"ASR-(?P<dataset>.+)_(?P<split>[^_-]+)_asr(?P<suffix>(?:_.*)?)")
 _NUMBER = r"([0-9.eE+-]+)"
 # Patterns, and for each number the measure and its unit.
 _ASV = (
-    (re.compile(rf"EER: {_NUMBER}%"), (("eer", 100.0),)),
-    (re.compile(rf"Cllr \(min/act\): {_NUMBER}/{_NUMBER}"), (("cllr_min", 1.0), ("cllr", 1.0))),
+    (re.compile(rf"EER: {_NUMBER}%?"), (("eer", 100.0),)),
+    (re.compile(rf"Cllr \(min/act\): {_NUMBER}[/ ]{_NUMBER}"), (("cllr_min", 1.0), ("cllr", 1.0))),
     (re.compile(rf"ROCCH-EER: {_NUMBER}%"), (("eer_rocch", 100.0),)),
     (re.compile(rf"linkability: {_NUMBER}"), (("linkability", 1.0),)),
     (re.compile(rf"Population: {_NUMBER} bit"), (("d_ece", 1.0),)),
@@ -248,6 +253,7 @@ _WER = re.compile(
     r"%WER [0-9.]+ \[ (?P<errors>[0-9]+) / (?P<words>[0-9]+), (?P<ins>[0-9]+) ins, (?P<del>[0-9]+) del, "
     r"(?P<sub>[0-9]+) sub \](?: (?P<file>\S+))?"
 )
+_GLUED = re.compile(r"(?<=\d)(?=linkability)")  # a line end that sidekit's script leaves out
 _KINDS = {"wer": "errors", "wer_insertions": "ins", "wer_deletions": "del", "wer_substitutions": "sub"}
 
 
@@ -275,13 +281,27 @@ def collected_results(source: InputFile) -> Iterator[SummaryRow]:
         if content and not line.startswith((" ", "\t")):
             if measures:
                 yield _comparison(name, results, measures, start, source.name)
+            if of_set := _OF_SET.fullmatch(content):
+                yield _utility_of_set(of_set, results, number, source.name)
             name, start, measures = content, number, {}
-        elif content and name.startswith("ASV-"):
-            measures |= _measures(content, source.name, number)
-        elif content and name.startswith("ASR-"):
+            if content.startswith(("ASV-", "ASR-")):  # in a summary values stand on the same line
+                name, _, content = content.partition(" ")
+        if content and name.startswith("ASV-") and content != name:
+            for part in _GLUED.sub("\n", content).split("\n"):
+                measures |= _measures(part, source.name, number)
+        elif content and name.startswith("ASR-") and content != name:
             yield _recognition(name, results, content, number, source.name)
     if measures:
         yield _comparison(name, results, measures, start, source.name)
+
+
+def _utility_of_set(match: re.Match[str], results: Path, number: int, file: str) -> SummaryRow:
+    """Return what a summary says of the pitch or of the distinctiveness of the voices of a set."""
+    measure = next(name for name in ("pitch_correlation", "voice_distinctiveness_gain") if match[name] is not None)
+    value = text.parse_score(match[measure])
+    if isinstance(value, str):
+        raise InputError(value, path=file, line=number)
+    return SummaryRow(_labels(results_name(results)[0], match), {measure: value}, None, "anonymised", number)
 
 
 def _measures(line: str, file: str, number: int) -> dict[str, float]:

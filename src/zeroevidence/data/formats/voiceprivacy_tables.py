@@ -26,6 +26,16 @@ _UTILITY = {"WER": ("wer", "asr"), "UAR": ("uar", "ser")}  # the measure, and th
 _OF_ONE_CLASS = "ACC_"
 _RANKING = "result_for_rank"
 _KITS = (_RANKING, "asr_results", "ser_results", "asv_results", "results")
+# of ZEBRA's table: the measure of each column, and its unit
+_ZEBRA = {
+    "ROCCH-EER [%]": ("eer_rocch", 100.0),
+    "ZEBRA Population [bit]": ("d_ece", 1.0),
+    "ZEBRA Individual": ("worst_case", 1.0),
+    "Cllr": ("cllr", 1.0),
+    "min Cllr": ("cllr_min", 1.0),
+}
+_ZEBRA_LABELS = {"System": "system", "Dataset": "dataset", "Gender": "sex"}
+_ZEBRA_TASKS: dict[str, Training] = {"o": "original", "a": "anonymised"}
 _SPEECH: dict[str, Training] = {"original": "original", "orig": "original"}
 _SPEECH |= {"anon": "anonymised", "anonymized": "anonymised"}
 _HEAD = 1 << 16
@@ -70,20 +80,23 @@ def is_summary(path: str | Path) -> bool:
     if file.name.startswith(_RANKING):
         return True
     lines = head.split("\n")
-    if is_collected(lines[0]):
+    if is_collected(lines[0]) or _is_zebra(lines[0]):
         return True
     # the search for keys avoids a look at each line of a score file
     return all(key in head for key in _KEYS) and any(_columns(line) for line in lines)
 
 
 def summaries(path: str | Path) -> list[Path]:
-    """Return the tables behind a path: the file itself, or the ranking files of a folder without scores; else none."""
+    """Return the tables behind a path: the file itself, or those under a folder without scores; else none."""
     place = Path(path)
     try:
+        if place.is_dir() and (place / "result.json").exists():
+            return []
         if place.is_dir():
-            tables = sorted(file for file in place.glob(f"{_RANKING}*") if file.is_file())
-            return [] if tables and any(file.name == "scores" for file in kit_files(place)) else tables
-    except (OSError, ValueError):
+            files = list(kit_files(place))
+            tables = [file for file in files if _TABLE.fullmatch(file.name) and is_summary(file)]
+            return [] if any(file.name == "scores" for file in files) else tables
+    except (InputError, OSError, ValueError):
         return []
     return [place] if is_summary(place) else []
 
@@ -108,11 +121,42 @@ def read_summary(path: str | Path) -> list[SummaryRow]:
     source.check_text()
     if is_collected(source.read().partition(b"\n")[0].decode("utf-8", "replace")):
         return list(collected_results(source))
+    if _is_zebra(source.read().partition(b"\n")[0].decode("utf-8", "replace")):
+        return list(_zebra_rows(source))
     rows = [row for line in _lines(source) for row in _rows(line)]
     if not rows:
         needed = "dataset split and EER, WER or UAR"
         raise InputError(f"no table of results; expected one with the columns {needed}", path=source.name)
     return rows
+
+
+def _is_zebra(line: str) -> bool:
+    """Return whether a first line is the heading of a table of ZEBRA."""
+    return {"Task", *_ZEBRA_LABELS, *_ZEBRA} <= set(_split(line.strip()))
+
+
+def _zebra_rows(source: InputFile) -> Iterator[SummaryRow]:
+    columns: list[str] = []
+    for number, raw in text.numbered_lines(source.read()):
+        line, wrong = text.decode(raw)
+        cells = _split(line)
+        if wrong or (columns and any(cells) and len(cells) != len(columns)):
+            raise InputError(wrong or f"{len(cells)} columns; expected {len(columns)}", path=source.name, line=number)
+        if not columns or not any(cells):
+            columns = columns or cells
+            continue
+        values = dict(zip(columns, cells, strict=True))
+        enrolment, _, trial = values["Task"].partition("-")
+        measures = {column: text.parse_score(values[column]) for column in _ZEBRA}
+        wrong_column = next((column for column, value in measures.items() if isinstance(value, str)), None)
+        if wrong_column is not None or not {enrolment, trial} <= set(_ZEBRA_TASKS):
+            column = wrong_column or "Task"
+            expected = "a number" if wrong_column else "o-o, o-a or a-a"
+            raise InputError(f"{column} {values[column]!r}; expected {expected}", path=source.name, line=number)
+        rates = {name: float(measures[column]) / unit for column, (name, unit) in _ZEBRA.items()}
+        labels = {label: values[column] for column, label in _ZEBRA_LABELS.items() if values[column]}
+        threat = threat_from_sides(_ZEBRA_TASKS[enrolment], _ZEBRA_TASKS[trial], None)
+        yield SummaryRow(labels, rates, threat, None, number)
 
 
 def _columns(line: str) -> list[str]:
@@ -189,7 +233,7 @@ def _rows(line: _Line) -> Iterator[SummaryRow]:
 
 
 _SET = re.compile(r"(?P<set>(?P<dataset>[^_]+)_(?P<split>[^_]+)(?:_asr)?)(?P<suffix>(?:_.+)?)")
-_TABLE = re.compile(r"result_for_rank.*|results.*\.csv|results\.txt")
+_TABLE = re.compile(r"result_for_rank.*|results.*\.csv|results\.txt|results\.(?:orig|anon)_.+|RESULTS_.+")
 
 
 @dataclass(frozen=True, slots=True)
