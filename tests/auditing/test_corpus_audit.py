@@ -165,3 +165,17 @@ def test_an_audit_measures_word_errors_unasked(voices, audited, tmp_path, monkey
     finally:
         RECOGNISERS.remove("ear")
         load_recogniser.cache_clear()
+
+
+@pytest.mark.parametrize("effort", ["quick", pytest.param("standard", marks=slow)])
+def test_words_and_durations_are_attacked_from_standard_on(voices, audited, tmp_path, effort):
+    names = [f"p{k}u{i}" for k in range(6) for i in range(2)]
+    (voices / "text").write_text("".join(f"{name} all say {'this' if name < 'p3' else 'that'}\n" for name in names))
+    phones, rng = tmp_path / "ctm", np.random.default_rng(0)
+    phones.write_text("".join(f"{name} 1 0 {rng.uniform(0.1, 0.3):.3f} {phone}\n" for name in names for phone in "AS"))
+    result = audited(voices, tmp_path / "cache", effort=effort, backends=None, phones=phones, recogniser="none")
+    cues = {"cue:words", "cue:durations"}
+    attacked = {each.encoder for each in result.failed} | {row.labels.get("encoder") for row in result.rows}
+    assert cues & attacked == (cues if effort == "standard" else set())
+    assert not any(line.startswith("cue:") for line in result.left_out)
+    assert {row.people.seconds for row in result.rows if row.about.role == "attack"} == {(6000 / 16000,) * 2}

@@ -15,7 +15,13 @@ from tests.effort import slow
 from zeroevidence.calibrate.pav import pav_llrs
 from zeroevidence.cli import main
 from zeroevidence.data.scores import Pairs
-from zeroevidence.evaluation.people import people_differ, speaker_columns, speaker_errors, with_speaker_eer
+from zeroevidence.evaluation.people import (
+    people_differ,
+    speaker_columns,
+    speaker_errors,
+    with_seconds,
+    with_speaker_eer,
+)
 from zeroevidence.measure.pairs.zebra import tag_of
 from zeroevidence.report.people import differing_lines, speaker_table
 from zeroevidence.uncertainty.compare import variation_between_people
@@ -253,3 +259,19 @@ def test_a_person_without_a_name_is_called_by_their_enrolment_in_all_columns(fir
     assert sorted(map(int, columns["speaker"])) == list(range(12))
     assert sorted(columns["worst_case"]) == sorted(expected["worst_case"])
     assert None not in columns["eer"]
+
+
+def test_link_probability_stands_beside_the_seconds_of_a_persons_trials():
+    scores = np.random.default_rng(0).normal(size=(12, 4)) + 2.0 * np.repeat(np.eye(4), 3, axis=0)
+    row = ze.evaluate(ze.ScoreMatrix(scores, np.repeat(np.arange(4), 3)), options=ze.Options(intervals=0, null=0))
+    assert speaker_columns(row)["seconds"] == [None] * 4
+    seconds = {name: 1.0 + 2.0 * k for k, name in enumerate(row.trials.trial.tolist())}
+    timed = with_seconds(row, seconds)
+    assert with_seconds(row, dict(list(seconds.items())[1:])) is row  # one is not known
+    columns = speaker_columns(timed)
+    highest = (scores.argmax(axis=1) == np.repeat(np.arange(4), 3)).reshape(4, 3).mean(axis=1)
+    for place, name in enumerate(columns["speaker"]):
+        of_speaker = row.trials.speaker == name
+        assert columns["seconds"][place] == pytest.approx(1.0 + 2.0 * np.flatnonzero(of_speaker).mean())
+        assert columns["link_probability"][place] == pytest.approx(highest[np.flatnonzero(of_speaker)[0] // 3])
+    assert timed.people.seconds == tuple(columns["seconds"])

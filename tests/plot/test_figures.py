@@ -17,6 +17,7 @@ from zeroevidence.attack.attackers import find_attacker
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation import About, Curve, Evaluation, MeasureResult, People, Points
+from zeroevidence.evaluation.people import with_seconds
 from zeroevidence.plot.canvas import legend, look, new_axes
 from zeroevidence.plot.rows import row_names, shortened
 
@@ -28,7 +29,7 @@ TRIALS = ("posterior", "lid-histogram", "lid-ccdf", "exposed", "lid-over-priors"
 OVER_ROWS = ("bars", "scatter", "eer-lid")
 OVER_SIZES = ("over-identities", "alid-over-identities", "over-utterances")
 SEARCH = ("attackers", *PAIRS, *TRIALS, *OVER_SIZES, "people", *OVER_ROWS, "similarity")
-ASKED_FOR = (*SEARCH, "tandem-scores", "t-dcf", "t-dcf-surface", "map", "over-epochs")
+ASKED_FOR = (*SEARCH, "tandem-scores", "t-dcf", "t-dcf-surface", "map", "over-epochs", "link-over-seconds")
 
 
 def line(ax, start):
@@ -38,7 +39,8 @@ def line(ax, start):
 
 def sample_of(kind, rows, tandem, mapped):
     trained = replace(rows[0], curves={"mu_over_epochs": Curve((0.0, 1.0, 2.0), (10.0, 7.0, 6.5))})
-    own = {"map": mapped, "over-epochs": trained}
+    timed = with_seconds(rows[0], dict.fromkeys(rows[0].trials.trial.tolist(), 3.0))
+    own = {"map": mapped, "over-epochs": trained, "link-over-seconds": timed}
     return (own | dict.fromkeys(("tandem-scores", "t-dcf", "t-dcf-surface"), tandem)).get(kind, rows[0])
 
 

@@ -75,8 +75,9 @@ class ReleasedSpeech:
         """Return a released recording at 16 kHz."""
         return protect(load_speech(utterance, RATE).wave, RATE, utterance, self.transform)
 
+    @property
     def store(self) -> Store | None:
-        """Return where recognised content is kept."""
+        """Where recognised content is kept."""
         return None if self.run.cache is None else Store.optional(self.run.cache, "heard")
 
 
@@ -143,7 +144,7 @@ def read_words(released: ReleasedSpeech) -> dict[str, str]:
     recogniser = next((name for name in names if name != NO_RECOGNISER and can_recognise(name)), None)
     if recogniser is None:
         raise MissingExtra("recogniser", "words of recordings that have no transcripts")
-    hear = CachedRecogniser(recogniser, released.store())
+    hear = CachedRecogniser(recogniser, released.store)
     heard = transcribe(list(released.utterances.values()), released.wave, hear, "protected ", released.run)
     return {name: spoken_words(transcript.text) for name, transcript in heard.items()}
 
@@ -213,7 +214,7 @@ class SpeechUnits:
 
 def read_unit_durations(released: ReleasedSpeech) -> dict[str, Durations]:
     """Return durations of the phones that a CTM file lists, or of what the content encoder hears in each recording."""
-    file, store = released.options.phones, released.store()
+    file, store = released.options.phones, released.store
     if file is not None:
         listed = read_durations(file)
         missing = next((name for name in released.utterances if name not in listed), None)

@@ -14,7 +14,7 @@ from zeroevidence.attack.onnx_cards import read_card, refuse_shared
 from zeroevidence.attack.onnx_runtime import SUFFIX, CropExtractor, OnnxExtractor
 from zeroevidence.attack.training import usual_scope
 from zeroevidence.attack.training.attacker import training_loop
-from zeroevidence.attack.voice_transforms import NAMED_DRAW, CachedTransform, RepeatedTransform, VoiceTransform
+from zeroevidence.attack.voice_transforms import NAMED_DRAW, CachedTransform, RepeatedTransform, VoiceTransform, protect
 from zeroevidence.auditing import content_cues, embedding_sets, encoders, protected_speech
 from zeroevidence.auditing.content_cues import CONTENT_CUES, ReleasedSpeech
 from zeroevidence.auditing.embedding_audit import Audit, audit_folds
@@ -24,7 +24,8 @@ from zeroevidence.auditing.protected_speech import AnonymiserDraws, AuditedSpeec
 from zeroevidence.auditing.row_flags import flag_attacks, pair_flags, refusal_flags
 from zeroevidence.auditing.speech_utility import CachedRecogniser
 from zeroevidence.auditing.word_errors import measure_word_errors, select_recogniser
-from zeroevidence.data.corpus import Corpus
+from zeroevidence.data.audio import load_speech
+from zeroevidence.data.corpus import Corpus, Utterance
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.files import naming_file
 from zeroevidence.data.formats.corpora import read_segments
@@ -32,7 +33,9 @@ from zeroevidence.data.formats.speech_pairs import PairReport, examine_speech
 from zeroevidence.data.printable import file_name_text
 from zeroevidence.data.store import Store
 from zeroevidence.errors import InputError, MissingExtra, UsageError
+from zeroevidence.evaluation.people import with_seconds
 from zeroevidence.evaluation.rows.about import Protection
+from zeroevidence.parallel import compute_each
 from zeroevidence.protect.release import ProtectorCard, protector_card, release_card
 from zeroevidence.run import Run
 
@@ -83,6 +86,8 @@ def audit_corpora(speech: AuditedSpeech, options: AuditOptions = AuditOptions(),
         result = audit_folds(encoded, options, run, deterministic=repeats, recordings=recordings)
     flags = [*pair_flags(compared), *refusal_flags(speech.left_out)]
     rows = tuple(flag_attacks(result.rows, *flags, protection=_protection(speech, card)))
+    seconds = embedded.trial_seconds(encoder.sample_rate)
+    rows = tuple(with_seconds(row, seconds) for row in rows)
     untried = (*result.left_out, *left_out)
     result = replace(result, rows=rows, left_out=untried, protector=card)
     if recogniser is None:
@@ -302,6 +307,16 @@ class _ProtectedFolds:
     def fewest_training_people(self) -> int:
         """The number of training people, in the fold that has fewest."""
         return min(len({utterance.speaker for utterance in speech.select("train")}) for _, speech in self.folds)
+
+    def trial_seconds(self, rate: int) -> dict[str, float]:
+        """Return the length of each released trial, in seconds."""
+        trials = {each.id: each for _, speech in self.folds for each in speech.select("trial")}
+
+        def seconds(utterance: Utterance) -> float:
+            return len(protect(load_speech(utterance, rate).wave, rate, utterance, self.transform)) / rate
+
+        lengths = compute_each(seconds, trials.values(), replace(self.run, scheduler=None), threads=True)
+        return dict(zip(trials, lengths, strict=True))
 
     def sides(self, encoder: Extractor) -> tuple[EmbeddingSets, EmbeddingSets]:
         """Return original and protected speech by an encoder."""

@@ -12,8 +12,7 @@ from zeroevidence._typing import FloatArray
 from zeroevidence.attack.backends import unit
 from zeroevidence.attack.extractors.extract import has_gpu
 from zeroevidence.attack.ladder import Effort
-from zeroevidence.attack.utterance_batches import Batch, compute_in_batches
-from zeroevidence.attack.voice_transforms import VoiceTransform, name_draw, protect
+from zeroevidence.attack.voice_transforms import Batch, VoiceTransform, compute_in_batches, name_draw, protect
 from zeroevidence.auditing.embedding_sets import EmbeddingSets, rows_of
 from zeroevidence.auditing.options import AuditOptions
 from zeroevidence.data.audio import load_speech

@@ -28,7 +28,7 @@ from zeroevidence.uncertainty.compare import VariationBetweenPeople, variation_b
 from zeroevidence.uncertainty.groups import Clusters, find_clusters
 from zeroevidence.uncertainty.shares import mean_share_limits, rate_share_limits
 
-_SEARCHED = ("trials", "lid_mean", "lid_low", "lid_high", "lid_max", "share_positive")
+_SEARCHED = ("trials", "lid_mean", "lid_low", "lid_high", "lid_max", "share_positive", "link_probability", "seconds")
 _COMPARED = ("targets", "nontargets", "eer", "eer_low", "eer_high", "worst_case", "tag")
 
 EXPOSED_BITS = 1.0
@@ -185,6 +185,9 @@ def speaker_columns(row: Evaluation) -> dict[str, list[object]] | None:
     lines: dict[str, dict[str, object]] = {}
     if row.trials is not None:
         lines |= _disclosures(row.trials, (1.0 - row.setup.level) / 2.0)
+        if row.people is not None and row.people.seconds is not None:
+            for name, seconds in zip(row.people.speaker, row.people.seconds, strict=True):
+                lines[name]["seconds"] = seconds
     errors = None if row.scores is None else speaker_errors(row.scores, row.setup.level)
     if row.scores is not None and errors is not None:
         ranked = rank(row.scores.target, row.scores.nontarget)
@@ -208,12 +211,13 @@ def _disclosures(trials: Trials, tail: float) -> dict[str, dict[str, object]]:
     risk = trials.by_speaker
     largest = np.full(len(risk.speaker), -np.inf)
     np.maximum.at(largest, risk.whose, trials.certainty)
+    linked = np.bincount(risk.whose, weights=trials.linked) / risk.trials
     error, lines = _mean_errors(trials.lid, risk.whose, tail), {}
     for i, name in enumerate(risk.speaker.tolist()):
         mean, half = float(risk.mean[i]), error[i]
         limits = (None, None) if half is None else (mean - half, min(mean + half, float(largest[i])))
-        values = int(risk.trials[i]), mean, *limits, float(risk.max[i]), float(risk.share_positive[i])
-        lines[name] = dict(zip(_SEARCHED, values, strict=True))
+        values = int(risk.trials[i]), mean, *limits, float(risk.max[i]), float(risk.share_positive[i]), float(linked[i])
+        lines[name] = dict(zip(_SEARCHED, values, strict=False))  # seconds are not known of scores
     return lines
 
 
@@ -342,6 +346,24 @@ def exposure_by_person(trials: Trials, names: NameCounts | None = None) -> Peopl
         None if falsely is None else tuple(falsely[first].tolist()),
         None if names is None else tuple(named_people(names)[first].tolist()),
     )
+
+
+def with_seconds(row: Evaluation, seconds: Mapping[str, float]) -> Evaluation:
+    """The row with how long trials of each speaker are; as it is where some are not known, as of pooled trials.
+
+    Parameters
+    ----------
+    row
+        A row of a search.
+    seconds
+        The length of each trial, by its name.
+    """
+    if row.people is None or row.trials is None or not set(row.trials.trial.tolist()) <= set(seconds):
+        return row
+    names, whose = np.unique(row.trials.speaker, return_inverse=True)
+    means = np.bincount(whose, [seconds[name] for name in row.trials.trial.tolist()]) / np.bincount(whose)
+    by_name = dict(zip(names.tolist(), means.tolist(), strict=True))
+    return replace(row, people=replace(row.people, seconds=tuple(by_name[name] for name in row.people.speaker)))
 
 
 def with_named_limits(

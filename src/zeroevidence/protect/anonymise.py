@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from zeroevidence import __version__
-from zeroevidence.attack.utterance_batches import utterance_problem
-from zeroevidence.attack.voice_transforms import VoiceTransform
+from zeroevidence.attack.voice_transforms import VoiceTransform, utterance_problem
 from zeroevidence.attack.voice_transforms import protect as protect_voice
 from zeroevidence.data.audio import RATES, encode_audio, load_speech, read_header
 from zeroevidence.data.corpus import SUFFIXES, Corpus, Utterance, path_below

@@ -37,6 +37,7 @@ _PERSON = (
     names_column("person"),
     names_column("system"),
     numbers_column("recordings", "Recordings of this person that the attacker heard"),
+    numbers_column("length", "Mean length of these recordings", unit="s"),
     numbers_column("named", "Share of them in which this person scored above everybody else", unit="%"),
     numbers_column("falsely", "Share of other people's recordings that were attributed to this person", unit="%"),
     numbers_column("mean", "What one recording discloses on average", unit="bit"),
@@ -160,6 +161,8 @@ def _person_records(row: Evaluation, *, named: bool) -> Iterator[tuple[tuple[flo
         record: dict[str, Content] = {"person": speaker, "recordings": people.trials[place]}
         record |= {"system": _system_name(row)} if named else {}
         record |= {"named": _cell(linked, "rate", ".0f"), "mean": _cell(mean), "largest": _cell(largest)}
+        if people.seconds is not None:
+            record["length"] = _cell(people.seconds[place], format=".1f")
         if people.falsely is not None:
             record["falsely"] = _cell(falsely, "rate", ".0f", "comes up for everybody" if is_hub[place] else "")
         if people.worst_case is not None:

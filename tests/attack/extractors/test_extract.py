@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_info
 
 from tests.effort import repetitions, slow
 from zeroevidence import parallel
-from zeroevidence.attack import utterance_batches
+from zeroevidence.attack import voice_transforms
 from zeroevidence.attack.extractors import load_extractor
 from zeroevidence.attack.extractors.extract import extract
 from zeroevidence.attack.voice_transforms import CachedTransform
@@ -82,7 +82,7 @@ def test_order_people_and_independence_of_batches_and_workers(utterances, monkey
     assert first.vectors[5, 3] == np.float32(len(wave) / 16000)
     monkeypatch.setattr(parallel, "_LITTLE", 0.0)
     for parts, workers in ((1, 1), (1, 2), (2, 3), (16, 2)):
-        monkeypatch.setattr(utterance_batches, "_PARTS", parts)
+        monkeypatch.setattr(voice_transforms, "_PARTS", parts)
         again = extract(utterances, Moments(), run=Run(cores=workers))
         assert np.array_equal(first.vectors, again.vectors)
 

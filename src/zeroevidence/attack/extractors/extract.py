@@ -17,8 +17,7 @@ from zeroevidence.attack.extractors import Extractor
 from zeroevidence.attack.networks import load_network
 from zeroevidence.attack.onnx_runtime import FRAMES, CropExtractor, OnnxExtractor, crop_starts, mean_by_owner
 from zeroevidence.attack.training.features import FrameSet, read_features
-from zeroevidence.attack.utterance_batches import compute_in_batches, utterance_problem
-from zeroevidence.attack.voice_transforms import VoiceTransform, protect
+from zeroevidence.attack.voice_transforms import VoiceTransform, compute_in_batches, protect, utterance_problem
 from zeroevidence.data.audio import load_speech
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.embeddings import Embeddings

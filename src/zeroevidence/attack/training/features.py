@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from zeroevidence._typing import IntArray, StrArray
 from zeroevidence.attack.onnx_cards import BANDS, FRONT_ENDS, EncoderCard
 from zeroevidence.attack.training import LEAST_PEOPLE
-from zeroevidence.attack.utterance_batches import Batch, compute_in_batches, utterance_problem
-from zeroevidence.attack.voice_transforms import VoiceTransform, protect
+from zeroevidence.attack.voice_transforms import Batch, VoiceTransform, compute_in_batches, protect, utterance_problem
 from zeroevidence.data.audio import load_speech
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.store import HEADER, Store, digest

@@ -163,6 +163,8 @@ class People:
     worst_case
         log10 of the strongest likelihood ratio in any comparison that involves the speaker; None where comparisons are
         not known one by one.
+    seconds
+        Mean length of the speaker's trials; None where recordings are not known.
     """
 
     speaker: tuple[str, ...]
@@ -173,6 +175,7 @@ class People:
     falsely: tuple[float, ...] | None = None
     named: tuple[bool, ...] | None = None
     worst_case: tuple[float, ...] | None = None
+    seconds: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

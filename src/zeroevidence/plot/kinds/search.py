@@ -301,6 +301,36 @@ def over_utterances(
 
 
 @_search_figure(
+    "Link probability over seconds of speech",
+    place=275,
+    caption="How often each person is put to the right name, over the mean length of the person's recordings; dotted: "
+    "guessing.",
+    has=lambda row: row.people is not None and row.people.seconds is not None,
+    together=False,
+)
+def link_over_seconds(row: Evaluation, ax: Axes) -> None:
+    """Share of linked trials of each speaker over their mean length.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import zeroevidence as ze
+    >>> from zeroevidence.evaluation.people import with_seconds
+    >>> result = ze.evaluate(ze.ScoreMatrix(3 * np.eye(4) + np.arange(4), [0, 1, 2, 3]))
+    >>> result = with_seconds(result, dict(zip(result.trials.trial.tolist(), [1.5, 2.0, 4.0, 3.0])))
+    >>> ax = ze.plot.link_over_seconds(result)
+    >>> ax.get_xlabel()
+    'mean length of recordings (s)'
+    """
+    assert row.people is not None
+    assert row.people.seconds is not None
+    ax.plot(row.people.seconds, row.people.linked, "o", color=BLUE, ms=4.0, alpha=0.6)
+    ax.axhline(1.0 / row.counts["identities"], color=GREY, lw=0.8, ls=":")
+    ax.set(xlabel="mean length of recordings (s)", ylabel="linked (%)", ylim=(-0.03, 1.03))
+    percent_ticks(ax.yaxis)
+
+
+@_search_figure(
     "Risk per person",
     place=280,
     caption="How much the recordings of each person disclose, on average (dot) and at most (end of the line): the "
