@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from zeroevidence.errors import InputError, UsageError
+from zeroevidence.errors import InputError, OutputError, UsageError
 from zeroevidence.evaluation import Options, findings, read_results
 from zeroevidence.evaluation.results import to_json
 from zeroevidence.evaluation.rows.flags import flag
@@ -43,7 +43,7 @@ def test_results_are_kept_unless_told(audit, tmp_path):
     assert read_results(tmp_path)
     (tmp_path / "file").write_text("")
     for place in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(UsageError):
+        with pytest.raises((UsageError, OutputError)):
             save_audit(audit, place)
 
 

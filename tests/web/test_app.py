@@ -1,11 +1,13 @@
 """The page on this machine: who may ask, what may be sent, what comes back, and that nothing stays."""
 
+import asyncio
 import html
 import io
 import re
 import time
 import warnings
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -28,6 +30,7 @@ from zeroevidence.plot import KINDS
 from zeroevidence.plot.canvas import FORMATS
 from zeroevidence.report import render
 from zeroevidence.web.app import make_app
+from zeroevidence.web.forms import receive_form
 from zeroevidence.web.jobs import MOST_JOBS
 from zeroevidence.web.outcome import FIGURES, OUTCOME, REPORT, RESULT
 
@@ -227,10 +230,23 @@ def test_a_cancelled_job_ends_with_what_it_started(client, home, endless):
     waited(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)
 
 
-def test_only_so_many_jobs_wait(home, endless):
+def test_only_so_many_jobs_wait_also_of_those_that_come_at_once(home, endless, monkeypatch):
+    arrived = []
+
+    async def receive_together(*arguments):
+        arrived.append(arguments)
+        while len(arrived) < MOST_JOBS + 8:
+            await asyncio.sleep(0.01)
+        return await receive_form(*arguments)
+
+    monkeypatch.setattr("zeroevidence.web.app.receive_form", receive_together)
     with TestClient(make_app(home), base_url=ADDRESS, follow_redirects=False) as client:
-        codes = [post(client, [("scores", ("s", SCORES))]).status_code for _ in range(MOST_JOBS + 2)]
-    assert codes == [303] * MOST_JOBS + [503] * 2
+        place = action(client)
+        with ThreadPoolExecutor(MOST_JOBS + 8) as pool:
+            sent = [pool.submit(client.post, place, files=[("scores", ("s", SCORES))]) for _ in range(MOST_JOBS + 8)]
+            codes = sorted(answer.result().status_code for answer in sent)
+        assert codes == [303] * MOST_JOBS + [503] * 8
+        assert (post(client, []).status_code, len(list(home.iterdir()))) == (503, MOST_JOBS)
 
 
 def test_an_upload_that_breaks_off_is_no_error_of_the_page(client, home):

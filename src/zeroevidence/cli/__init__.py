@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import sys
 from typing import Any, NoReturn
 
@@ -11,7 +10,7 @@ import click
 
 from zeroevidence import __version__
 from zeroevidence.cli.lazy import LazyGroup
-from zeroevidence.cli.printing import echo, echo_usage, prepare_streams
+from zeroevidence.cli.printing import discard, echo, echo_usage, prepare_streams
 from zeroevidence.errors import Interrupted, OutOfMemory, OutputError, UsageError, ZeroEvidenceError, interruptible
 
 _ORDER = (  # as a newcomer needs them
@@ -44,16 +43,19 @@ def main(args: list[str] | None = None) -> Any:
     """Run the command line and exit; an error becomes one message and an exit code."""
     prepare_streams()
     try:
-        with interruptible():
-            cli.main(args=args, prog_name="zeroevidence", standalone_mode=False)
+        # without `cli.main`, which exits with 1 where nobody reads standard output
+        with interruptible(), cli.make_context("zeroevidence", sys.argv[1:] if args is None else args) as context:
+            cli.invoke(context)
             sys.stdout.flush()
+    except click.exceptions.Exit as end:
+        sys.exit(end.exit_code)
     except ZeroEvidenceError as error:
         echo(error, err=True)
         sys.exit(error.exit_code)
     except click.ClickException as error:
         echo_usage(error)
         sys.exit(max(error.exit_code, UsageError.exit_code))  # 1 is for --fail-if
-    except (click.Abort, KeyboardInterrupt) as error:
+    except KeyboardInterrupt as error:
         interruption = error if isinstance(error, Interrupted) else Interrupted()
         echo(interruption, err=True)
         sys.exit(interruption.exit_code)
@@ -73,7 +75,6 @@ def _exit_for(error: OSError) -> NoReturn:
     if error.filename is not None:
         echo(f"{error.filename}: {error.strerror or error}", err=True)
         sys.exit(ZeroEvidenceError.exit_code)
+    discard(1)
     echo(OutputError(error), err=True)
-    # Python would try to flush the buffer again at exit, and complain again.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
     sys.exit(OutputError.exit_code)

@@ -40,13 +40,6 @@ class LazyGroup(click.Group):
         self.package, self.order = package, order
         self._loaded: dict[str, click.Command] = {}
 
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; an interruption is an `Abort`, because click would print an empty line for any other."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt as interruption:
-            raise click.Abort from interruption
-
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
         names = [path.stem.replace("_", "-") for path in self._sources()]
@@ -156,7 +149,7 @@ def fit_address_space() -> None:
 
 
 # An output may neither be an input, nor lie in a folder that is read, nor be a folder where it would replace an input.
-_OUTPUTS = frozenset({"--output", "--report", "--per-trial", "--per-speaker", "--files", "--cache", "--results"})
+OUTPUTS = frozenset({"--output", "--report", "--per-trial", "--per-speaker", "--files", "--cache", "--results"})
 # What commands write to a folder that is their output.
 _WRITTEN = ("result.json", "manifest.json", "report.html", "trials.parquet", "trials.csv", "card.json", "attacker.onnx")
 READ = frozenset({"CORPUS", "DIR", "EMBEDDINGS", "FILE", "FOLDER", "KEY", "MODEL", "RESULT", "SCORES"})
@@ -189,7 +182,7 @@ def _check(context: click.Context) -> None:
     outputs, inputs = list[str](), list[str]()
     for parameter in context.command.params:
         texts = _texts(context.params.get(parameter.name or ""))
-        if _OUTPUTS.intersection(parameter.opts):
+        if OUTPUTS.intersection(parameter.opts):
             outputs += texts
         elif READ & placeholders(parameter) or _ALSO_READ.intersection(parameter.opts):
             inputs += texts

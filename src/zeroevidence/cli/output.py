@@ -9,22 +9,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
 from zeroevidence.cli.declare import Decorator, options_of, shared
 from zeroevidence.cli.printing import echo, echo_lines
-from zeroevidence.data.writing import refuse_existing
-from zeroevidence.data.writing import write_atomically as write_silently
+from zeroevidence.data.writing import refuse_existing, write_file
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, MeasureResult
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report import FORMATS, render
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
@@ -89,7 +85,8 @@ class Output:
         if self.path is None:
             echo_lines(text, rendered=self.format == "text")
         else:
-            write_text(text, self.path)
+            write_file(self.path, text, overwrite=self.overwrite)
+            print_written(self.path)
 
     def render(self, rows: Sequence[Evaluation]) -> str:
         """Return results in the format."""
@@ -238,25 +235,6 @@ class Gates:
             echo(line, err=True)
         if failures:
             sys.exit(1)
-
-
-def write_text(text: str, path: str | Path) -> None:
-    """Write a text to a file."""
-    write_atomically(Path(path), lambda temporary: temporary.write_text(text, encoding="utf-8", newline=""))
-
-
-def write_frame(frame: pl.DataFrame, path: str) -> None:
-    """Write a table as Parquet where the name of the file says so, as CSV otherwise."""
-    from zeroevidence.report.people import write_table
-
-    write_table(frame, path)
-    print_written(path)
-
-
-def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file atomically, and print its name."""
-    write_silently(path, write)
-    print_written(path)
 
 
 def print_written(path: str | Path) -> None:

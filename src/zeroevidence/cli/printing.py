@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import os
 import re
 import sys
 import threading
@@ -14,7 +15,7 @@ from contextlib import contextmanager
 import click
 
 from zeroevidence.data.printable import printable
-from zeroevidence.errors import InputError, Problem
+from zeroevidence.errors import InputError, OutputError, Problem
 
 
 def echo(text: object, *, err: bool = False, heading: str = "") -> None:
@@ -30,7 +31,7 @@ def echo(text: object, *, err: bool = False, heading: str = "") -> None:
         Stands before the line, in bold.
     """
     before, line = (printable(part).replace("\n", "\ufffd") for part in (heading, str(text)))
-    click.echo(f"{click.style(before, bold=True)}{line}" if before else line, err=err)
+    _print(f"{click.style(before, bold=True)}{line}" if before else line, err=err)
 
 
 def echo_lines(text: str, *, rendered: bool = False) -> None:
@@ -44,20 +45,35 @@ def echo_lines(text: str, *, rendered: bool = False) -> None:
         Whether this is text of a report, whose names are escaped already, and which may have colours.
     """
     as_it_is = rendered or not sys.stdout.isatty()  # programs read what files would hold
-    click.echo(text if as_it_is else printable(text), nl=False)
+    _print(text if as_it_is else printable(text), nl=False)
 
 
 def echo_usage(error: click.ClickException) -> None:
     """Print what click says about wrong arguments."""
     text = io.StringIO()
     error.show(text)
-    click.echo(printable(text.getvalue()), err=True, nl=False)
+    _print(printable(text.getvalue()), err=True, nl=False)
 
 
 def echo_progress(text: str, *, last: bool) -> None:
     """Print a line of the terminal that the next one replaces; the last one vanishes."""
     end = "\r\033[K" if last else "\r"
-    click.echo(f"\r{printable(text)}{end}", err=True, nl=False)
+    _print(f"\r{printable(text)}{end}", err=True, nl=False)
+
+
+def _print(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """Print a text; results that cannot be printed are an error, but messages that cannot change no exit code."""
+    try:
+        click.echo(text, err=err, nl=nl)
+    except OSError as error:
+        discard(2 if err else 1)
+        if not err:
+            raise OutputError(error) from None
+
+
+def discard(stream: int) -> None:
+    """Discard what is still to be printed to a stream; Python would try again at exit, and exit with 120."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
 
 
 def prepare_streams() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from zeroevidence.data.files import naming_file
 from zeroevidence.data.json_values import load_json, read_json, typed
-from zeroevidence.data.writing import refuse_existing, write_atomically
+from zeroevidence.data.writing import refuse_existing, write_file
 from zeroevidence.errors import InputError, OutputError
 from zeroevidence.optional import LazyModule
 
@@ -44,8 +44,7 @@ def make_keys(folder: Path) -> tuple[Path, Path]:
             stream.write(key.private_bytes(pem, form, plain))
     except OSError as error:
         raise OutputError(error, private) from None
-    content = key.public_key().public_bytes(pem, _serialization.PublicFormat.SubjectPublicKeyInfo)
-    write_atomically(public, lambda temporary: temporary.write_bytes(content))
+    write_file(public, key.public_key().public_bytes(pem, _serialization.PublicFormat.SubjectPublicKeyInfo))
     return private, public
 
 
@@ -75,12 +74,14 @@ def read_key(path: str | Path, *, private: bool) -> Any:
     return key
 
 
-def write_seal(file: Path, key: Any) -> Path:
-    """Seal a JSON file with a private key, and return the file of the seal, which replaces one that is there."""
-    seal = Seal(_SCHEMA, _digits(key.public_key()), key.sign(_canonical(file.read_text(encoding="utf-8"), file)).hex())
+def write_seal(file: Path, text: str, key: Any) -> Path:
+    """Seal the text of a JSON file with a private key, and return the file of the seal, which replaces another.
+
+    It may be written before the file, which completes what it belongs to.
+    """
+    seal = Seal(_SCHEMA, _digits(key.public_key()), key.sign(_canonical(text, file)).hex())
     place = file.with_name(file.name + SUFFIX)
-    text = json.dumps(asdict(seal), indent=1) + "\n"
-    write_atomically(place, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+    write_file(place, json.dumps(asdict(seal), indent=1) + "\n")
     return place
 
 

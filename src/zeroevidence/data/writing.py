@@ -24,7 +24,7 @@ def refuse_existing(path: str | Path | None, overwrite: bool) -> None:
     place = Path(path)
     if _exists(place) and place.is_dir():
         raise UsageError(f"{path}: is a folder; expected a file name")
-    if place.exists() and not overwrite and not _is_device(place):
+    if (place.exists() or place.is_symlink()) and not overwrite and not _is_device(place):
         raise UsageError(f"{path}: exists; --overwrite replaces it")
     if not place.absolute().parent.is_dir():
         raise UsageError(f"{path}: the folder {place.parent} does not exist")
@@ -61,8 +61,14 @@ def _exists(place: Path) -> bool:
         raise UsageError(f"{place}: {getattr(error, 'strerror', None) or error}; expected another name") from None
 
 
-def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file so that a reader sees the old or the new content, never a part.
+def write_file(path: str | Path, content: str | bytes, *, overwrite: bool = True) -> None:
+    """Write bytes, or a text as UTF-8 with the line ends that it has; otherwise as `write_atomically`."""
+    data = content.encode() if isinstance(content, str) else content
+    write_atomically(Path(path), lambda temporary: temporary.write_bytes(data), overwrite=overwrite)
+
+
+def write_atomically(path: Path, write: Callable[[Path], object], *, overwrite: bool = True) -> None:
+    """Write a file so that a reader sees the old or the new content, never a part; its folder is made where missing.
 
     A symbolic link is replaced, not followed, unless it leads to a pipe or a device.
 
@@ -72,9 +78,12 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         The file.
     write
         Writes the content to the temporary file that it is given.
+    overwrite
+        Whether a file that is there by then is replaced; else it is an error, whoever has written it meanwhile.
     """
     device = _is_device(path)
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=None if device else path.absolute().parent, prefix=TEMPORARY_PREFIX)
     except OSError as error:
         raise OutputError(error, path) from None
@@ -84,18 +93,29 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         write(temporary)
         if device:
             path.write_bytes(temporary.read_bytes())
-            temporary.unlink()
             return
         umask = os.umask(0)
         os.umask(umask)
         temporary.chmod(0o666 & ~umask)
+        if not overwrite:
+            _take_name(path, temporary)
         temporary.replace(path)
+    except FileExistsError:
+        raise UsageError(f"{path}: exists; --overwrite replaces it") from None
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise OutputError(error, path) from None
-    except BaseException:
-        temporary.unlink(missing_ok=True)
+    finally:
+        temporary.unlink(missing_ok=True)  # also the second of two names of a file, which `replace` leaves
+
+
+def _take_name(path: Path, temporary: Path) -> None:
+    """Give a finished file its name unless another file has it."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
         raise
+    except OSError:  # a file system without links
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL))
 
 
 @contextmanager

@@ -14,6 +14,7 @@ import numpy as np
 
 from zeroevidence.data.files import is_folder, reading_file, unchanged
 from zeroevidence.data.json_values import read_json, shortened, shown, typed
+from zeroevidence.data.writing import refuse_existing, write_file
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.curves import evidence_curves
 from zeroevidence.evaluation.finding.beside import flag_rows
@@ -22,7 +23,7 @@ from zeroevidence.evaluation.people import exposed_curves, exposure_by_person, w
 from zeroevidence.evaluation.resampling import search_replicates, with_intervals
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.curves import Trials
-from zeroevidence.evaluation.rows.evaluation import SCHEMA, Evaluation, results_text, write_text
+from zeroevidence.evaluation.rows.evaluation import SCHEMA, Evaluation, results_text
 from zeroevidence.evaluation.rows.flags import flag, resampling_flags
 from zeroevidence.evaluation.rows.measure_result import RESULT_COLUMNS, MeasureResult
 from zeroevidence.evaluation.rows.setup import (
@@ -90,7 +91,8 @@ def save_results(rows: Sequence[Evaluation], path: str | Path, *, overwrite: boo
     ...     [row["eer"].value for row in read_results(f"{folder}/both.json")]
     [0.0, 0.5]
     """
-    write_text(to_json(rows), path, overwrite=overwrite)
+    refuse_existing(path, overwrite)
+    write_file(path, to_json(rows), overwrite=overwrite)
 
 
 def to_json(rows: Sequence[Evaluation]) -> str:

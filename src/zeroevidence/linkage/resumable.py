@@ -16,7 +16,7 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.files import ArrayOnDisk, changed
 from zeroevidence.data.json_values import load_json, typed
 from zeroevidence.data.store import Store, digest
-from zeroevidence.data.writing import lock_folder, write_atomically
+from zeroevidence.data.writing import lock_folder, write_file
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.linkage.calibration import calibrate_search
 from zeroevidence.linkage.estimate import estimate
@@ -55,8 +55,7 @@ class Manifest:
 
     def write(self, folder: Path) -> None:
         """Write it to a folder, then remove the blocks there."""
-        text = f"{json.dumps(asdict(self), indent=1, sort_keys=True)}\n"
-        write_atomically(folder / MANIFEST, lambda temporary: temporary.write_text(text))
+        write_file(folder / MANIFEST, f"{json.dumps(asdict(self), indent=1, sort_keys=True)}\n")
         Store(folder, BLOCKS).remove()
 
 
@@ -81,7 +80,6 @@ def begin_or_continue(folder: Path, search: Manifest, *, outputs: Sequence[str] 
     """
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder}: is a file; expected a folder")
-    folder.mkdir(parents=True, exist_ok=True)
     before = Manifest.read(folder)
     if before is not None and before.key == search.key:
         return overwrite or not before.done
@@ -89,7 +87,7 @@ def begin_or_continue(folder: Path, search: Manifest, *, outputs: Sequence[str] 
         differing = [name for name in search.settings if before.settings.get(name) != search.settings[name]]
         reason = f"holds a search with other {', '.join(differing) or 'inputs'}"
         raise UsageError(f"{folder}: {reason}; overwriting starts over, or name another folder")
-    if not overwrite and any(folder.iterdir()):
+    if not overwrite and folder.is_dir() and any(folder.iterdir()):
         raise UsageError(f"{folder}: is not empty; overwriting starts over there, or name another folder")
     for name in outputs:
         (folder / name).unlink(missing_ok=True)

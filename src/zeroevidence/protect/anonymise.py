@@ -18,7 +18,7 @@ from zeroevidence.data.formats.corpora import read_corpus
 from zeroevidence.data.formats.corpus_files import read_files
 from zeroevidence.data.formats.lists import read_transcripts
 from zeroevidence.data.store import Store, digest
-from zeroevidence.data.writing import lock_folder, write_atomically
+from zeroevidence.data.writing import lock_folder, write_file
 from zeroevidence.errors import InputError, OutputError, Problem, UsageError
 from zeroevidence.parallel import compute_each
 from zeroevidence.protect import release
@@ -298,11 +298,7 @@ class _Writing:
             data = encode_audio(target, wave, rate, subtype)
         except InputError as error:
             return utterance_problem(utterance, error)
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise OutputError(error, target.parent) from None
-        write_atomically(target, lambda temporary: temporary.write_bytes(data))
+        write_file(target, data)
         anonymised = hashlib.sha256(data).hexdigest()
         self.journal.save(key, anonymised.encode())
         return Digests(original, anonymised, channels)

@@ -19,7 +19,7 @@ from zeroevidence.data.files import is_file, reading_file
 from zeroevidence.data.formats.corpus_files import CorpusRows, UtteranceRow
 from zeroevidence.data.json_values import load_json, typed
 from zeroevidence.data.printable import labelled_lines
-from zeroevidence.data.writing import write_atomically
+from zeroevidence.data.writing import write_file
 from zeroevidence.errors import InputError
 from zeroevidence.protect.voices import ProtectorPart, find_voice_protectors, protector_parts
 
@@ -211,8 +211,8 @@ def file_digest(path: Path) -> str:
 def write_release(folder: Path, card: ProtectorCard, digests: str) -> None:
     """Write the list of digests, and last the card."""
     data = digests.encode("utf-8", "surrogateescape")
-    write_atomically(folder / DIGESTS, lambda temporary: temporary.write_bytes(data))
-    _write(folder / CARD, json.dumps(card.to_dict(), indent=1, ensure_ascii=False) + "\n")
+    write_file(folder / DIGESTS, data)
+    write_file(folder / CARD, json.dumps(card.to_dict(), indent=1, ensure_ascii=False) + "\n")
 
 
 def read_card(folder: str | Path) -> ProtectorCard | None:
@@ -298,7 +298,7 @@ def write_lists(rows: CorpusRows, source: Path, home: Path, targets: Mapping[str
         _copy((folder / name, home / name) for name in _COPIES)
         _copy(_transcripts((row.utterance for row in written), targets, home))
     if table:
-        _write(home / "utterances.tsv", _table(table, targets))
+        write_file(home / "utterances.tsv", _table(table, targets))
 
 
 def _write_kaldi(rows: list[UtteranceRow], source: Path, home: Path, targets: Mapping[str, Path]) -> None:
@@ -311,9 +311,9 @@ def _write_kaldi(rows: list[UtteranceRow], source: Path, home: Path, targets: Ma
         for each in utterances:
             speakers[each.speaker].append(each.id)
         paths = {each.id: os.path.relpath(home / targets[each.id], place) for each in utterances}
-        _write(place / "wav.scp", _lines(paths))
-        _write(place / "utt2spk", _lines({each.id: each.speaker for each in utterances}))
-        _write(place / "spk2utt", _lines({name: " ".join(sorted(ids)) for name, ids in speakers.items()}))
+        write_file(place / "wav.scp", _lines(paths))
+        write_file(place / "utt2spk", _lines({each.id: each.speaker for each in utterances}))
+        write_file(place / "spk2utt", _lines({name: " ".join(sorted(ids)) for name, ids in speakers.items()}))
         _copy((folder / name, place / name) for name in _KALDI_COPIES)
 
 
@@ -346,11 +346,4 @@ def _transcripts(
 def _copy(pairs: Iterable[tuple[Path, Path]]) -> None:
     for file, target in dict.fromkeys(pairs):
         if file.is_file():
-            data = file.read_bytes()
-            target.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(target, lambda temporary, data=data: temporary.write_bytes(data))  # type: ignore[misc]
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8", newline=""))
+            write_file(target, file.read_bytes())

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zeroevidence.data.writing import write_atomically
+from zeroevidence.data.writing import write_file
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.finding.chance import strongest_row
 from zeroevidence.evaluation.finding.facts import SystemAttackers
@@ -85,6 +85,11 @@ def save_audit(audit: Audit, folder: str | Path, *, overwrite: bool = False) -> 
     -------
     list
         The files, ``result.json`` last, so that a folder without it is seen to be incomplete.
+
+    Raises
+    ------
+    OutputError
+        When a file cannot be written.
     """
     from zeroevidence.data.formats.attack_scores import write_attack_scores  # brings polars
 
@@ -94,20 +99,18 @@ def save_audit(audit: Audit, folder: str | Path, *, overwrite: bool = False) -> 
     tables = {"trials.csv": trial_table(audit.rows), "speakers.csv": speaker_table(audit.rows)}
     result = to_json((*audit.rows, *audit.utility))
     texts = {"attackers.json": cards, **protector, "summary.txt": summary(audit), _RESULT: result}
-    try:
-        home.mkdir(parents=True, exist_ok=True)
-        scores = [write_attack_scores(audit.scores, home)] if audit.scores else []
-        for name, frame in tables.items():
-            write_table(frame, home / name)
-        for name, text in texts.items():
-            _write(home / name, text)
-    except OSError as error:
-        raise UsageError(f"{folder}: cannot be written: {error.strerror or error}") from None
+    scores = [write_attack_scores(audit.scores, home)] if audit.scores else []
+    for name, frame in tables.items():
+        write_table(frame, home / name)
+    for name, text in texts.items():
+        write_file(home / name, text)
     return [*scores, *(home / name for name in (*tables, *texts))]
 
 
-def save_report(audit: Audit, path: str | Path, *, measures: Sequence[str] | None = None) -> Path:
-    """Write the HTML report of an audit, replacing one that is there.
+def save_report(
+    audit: Audit, path: str | Path, *, measures: Sequence[str] | None = None, overwrite: bool = True
+) -> Path:
+    """Write the HTML report of an audit, replacing one that is there, with `overwrite` off only by the same.
 
     Raises
     ------
@@ -116,8 +119,10 @@ def save_report(audit: Audit, path: str | Path, *, measures: Sequence[str] | Non
     """
     inputs = ReportInputs()
     inputs.add_audit(audit)
-    _write(Path(path), document(inputs, options=ReportOptions(measures=measures)))
-    return Path(path)
+    text, place = document(inputs, options=ReportOptions(measures=measures)), Path(path)
+    if overwrite or not place.is_file() or place.read_bytes() != text.encode():
+        write_file(place, text, overwrite=overwrite)
+    return place
 
 
 def summary(audit: Audit) -> str:
@@ -175,10 +180,6 @@ def audit_text(
 
 def _json(value: object) -> str:
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
-
-
-def _write(path: Path, text: str) -> None:
-    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8", newline=""))
 
 
 _ATTACKERS = ("who only compares", "who trained", "unprotected", "guessing")

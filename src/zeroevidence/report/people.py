@@ -105,7 +105,7 @@ def _labelled(row: Evaluation, labels: Sequence[str], frame: pl.DataFrame) -> pl
     return frame.select(*columns, pl.all())
 
 
-def write_table(frame: pl.DataFrame, path: str | Path) -> None:
+def write_table(frame: pl.DataFrame, path: str | Path, *, overwrite: bool = True) -> None:
     """Write a table as Parquet where the name says so, as CSV otherwise; whole or not at all."""
     place = Path(path)
 
@@ -113,7 +113,7 @@ def write_table(frame: pl.DataFrame, path: str | Path) -> None:
         with temporary.open("wb") as stream:  # polars takes no name that is not UTF-8
             (frame.write_parquet if place.suffix == ".parquet" else escape_table(frame).write_csv)(stream)
 
-    write_atomically(place, write)
+    write_atomically(place, write, overwrite=overwrite)
 
 
 def differing_lines(rows: Sequence[Evaluation]) -> list[str]:

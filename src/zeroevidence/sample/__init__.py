@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +13,9 @@ from zeroevidence.auditing import Audit, AuditOptions, EmbeddingSets, EncodedSpe
 from zeroevidence.auditing.row_flags import flag_attacks
 from zeroevidence.calibrate.logistic import fit_logistic
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.formats.vectors.read import write_embeddings
+from zeroevidence.data.formats.vectors.read import write_arrays
 from zeroevidence.data.threat import Material, threat_from_sides
+from zeroevidence.data.writing import lock_folder, write_atomically, write_file
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import About, Options
 from zeroevidence.evaluation.rows.about import Protection
@@ -152,35 +153,31 @@ def write_sample(folder: str | Path, *, overwrite: bool = False) -> list[str]:
     home = Path(folder)
     if home.exists() and not home.is_dir():
         raise UsageError(f"{folder}: is a file; expected a folder")
-    if home.is_dir() and any(home.iterdir()) and not overwrite:
-        raise UsageError(f"{folder}: is not empty; --overwrite replaces the bundled files in it")
-    try:
-        _scores(home)
-        _likelihood_ratios(home)
-        parts = _embeddings(home)
-    except OSError as error:
-        raise UsageError(f"{folder}: cannot be written: {error.strerror or error}") from None
+    sets = {kind: sample_sets(kind).parts() for kind in (ORIGINAL, *PROTECTIONS)}
+    scored = [(split, file) for split in SPLITS for row in sample_rows(split) for file in (row.scores, str(row.key))]
+    copied = {Path("scores", split, Path(file).name): file for split, file in scored}
+    parts = {Path("embeddings", kind, f"{name}.npz"): part for kind in sets for name, part in sets[kind].items()}
+    with lock_folder(home):
+        files = {path.relative_to(home) for path in home.rglob("*") if path.is_file()}
+        if not overwrite and not files <= {*copied, *parts}:  # which are there where this was interrupted
+            raise UsageError(f"{folder}: is not empty; --overwrite replaces the bundled files in it")
+        for name, file in copied.items():
+            write_file(home / name, Path(file).read_bytes())
+        for name, part in parts.items():
+            write_atomically(home / name, partial(write_arrays, part))
+        write_file(home / _RATIOS, _likelihood_ratios())  # last
     conditions = ", ".join(Path(row.scores).stem for row in sample_rows())
     kinds = ",".join((ORIGINAL, *PROTECTIONS))
     return [
         f"{home}/scores/{{{','.join(SPLITS)}}}: trials (the key) and the scores {conditions} "
         "(original or anonymised enrolment against original or anonymised trials)",
         f"{home}/{_RATIOS}: likelihood ratios of the comparisons eval/oa, calibrated on dev/oa",
-        f"{home}/embeddings/{{{kinds}}}: {', '.join(parts)} (.npz with vectors, utterance, speaker, sex)",
+        f"{home}/embeddings/{{{kinds}}}: {', '.join(sets[ORIGINAL])} (.npz with vectors, utterance, speaker, sex)",
     ]
 
 
-def _scores(home: Path) -> None:
-    for split in SPLITS:
-        target = home / "scores" / split
-        target.mkdir(parents=True, exist_ok=True)
-        for row in sample_rows(split):
-            for path in (row.scores, str(row.key)):
-                shutil.copyfile(path, target / Path(path).name)
-
-
-def _likelihood_ratios(home: Path) -> None:
-    """Write a table of likelihood ratios as laboratories keep them."""
+def _likelihood_ratios() -> str:
+    """Return a table of likelihood ratios as laboratories keep them."""
     dev, case = (sample_rows(split)[list(_CONDITIONS).index("oa")].read().data.to_scores() for split in SPLITS)
     fit = fit_logistic(dev.target, dev.nontarget)
     lines = ["known,questioned,hypothesis,log10LR"]
@@ -194,15 +191,4 @@ def _likelihood_ratios(home: Path) -> None:
         names = zip(case.enrolments[pairs.enrolment], case.trials[pairs.trial], strict=True)
         ratios = (fit.llr(scores) / LN10).tolist()
         lines += [f"{one},{other},{label},{ratio:.4f}" for (one, other), ratio in zip(names, ratios, strict=True)]
-    (home / _RATIOS).write_text("\n".join([*lines, ""]))
-
-
-def _embeddings(home: Path) -> list[str]:
-    """Write the embeddings, and return the names of their parts."""
-    for kind in (ORIGINAL, *PROTECTIONS):
-        target = home / "embeddings" / kind
-        target.mkdir(parents=True, exist_ok=True)
-        parts = sample_sets(kind).parts()
-        for name, part in parts.items():
-            write_embeddings(part, target / f"{name}.npz", overwrite=True)
-    return list(parts)
+    return "\n".join([*lines, ""])

@@ -126,8 +126,7 @@ class _Page:
     async def bundled(self, kind: Kind, request: Request) -> Response:
         """Begin a job on bundled speech."""
         self._check(request)
-        self._check_room()
-        return self._start(self.jobs.folder(), JobRequest(kind=kind), _BUNDLED[kind])
+        return self._start(None, JobRequest(kind=kind), _BUNDLED[kind])
 
     def _begin(self, form: SentForm, folder: Path) -> Response:
         kind: Kind = next((kind for kind in get_args(Kind) if kind == form.texts.get("kind")), "scores")
@@ -153,7 +152,9 @@ class _Page:
         shown += [side[0].folder for side in (request.original, *request.systems) if side]
         return self._start(folder, request, ", ".join(shown))
 
-    def _start(self, folder: Path, request: JobRequest, title: str) -> Response:
+    def _start(self, folder: Path | None, request: JobRequest, title: str) -> Response:
+        self._check_room()  # others may have come while the files of this one arrived
+        folder = folder or self.jobs.folder()
         return RedirectResponse(f"/job/{self.jobs.start(folder, request, title).token}", 303)
 
     async def job(self, request: Request) -> Response:

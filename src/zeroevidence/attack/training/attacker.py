@@ -27,7 +27,7 @@ from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.files import naming_file
 from zeroevidence.data.formats.corpora import read_corpus
 from zeroevidence.data.store import digest
-from zeroevidence.data.writing import lock_folder, refuse_used_folder, write_atomically
+from zeroevidence.data.writing import lock_folder, refuse_used_folder, write_atomically, write_file
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.linkage.estimate import format_duration
 from zeroevidence.optional import optional
@@ -269,8 +269,7 @@ def _write_card(
         training_people=_digests(people),
         development_people=_digests(stopping),
     )
-    text = card_text(trained, settings.to_dict())
-    write_atomically(folder / CARD, lambda path: path.write_text(text, encoding="utf-8"))
+    write_file(folder / CARD, card_text(trained, settings.to_dict()))
 
 
 def training_loop(device: str | None) -> tuple[Any, str]:

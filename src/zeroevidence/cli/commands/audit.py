@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, fields, replace
+from pathlib import Path
 
 import click
 
 from zeroevidence.attack.attackers import usual_attackers
 from zeroevidence.attack.extractors import expected_names
 from zeroevidence.attack.training import TrainingSettings
+from zeroevidence.auditing import Audit
 from zeroevidence.auditing.corpus_audit import audit_corpora
 from zeroevidence.auditing.options import AuditOptions, CalibratedOn
 from zeroevidence.auditing.protected_speech import AuditedSpeech, plan_draws, read_speech
@@ -22,6 +24,7 @@ from zeroevidence.data.seals import read_key, write_seal
 from zeroevidence.data.writing import lock_folder, refuse_existing
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation import Evaluation
+from zeroevidence.evaluation.results import to_json
 from zeroevidence.protect.voices import spelling_help
 from zeroevidence.run import Run, setting
 
@@ -112,10 +115,11 @@ def command(
     zeroevidence audit original/ --anonymised anonymised/ --anonymised again/ -o out/
     zeroevidence audit original/ --protect mcadams -o out/
     """  # noqa: D301 (\b is a control character here)
-    from zeroevidence.report.document import audit_text, check_folder, save_audit, save_report
+    from zeroevidence.report.document import audit_text, check_folder, save_audit
 
     home = check_folder(written.folder, overwrite=written.overwrite)
-    refuse_existing(written.report, written.overwrite)
+    # an interrupted run goes on, and may have written the report already
+    refuse_existing(written.report, written.overwrite or home.is_dir())
     key = None if written.seal is None else read_key(written.seal, private=True)
     recogniser, transcripts = _recogniser(recognition)
     options = replace(options, training=training, recogniser=recogniser, transcripts=transcripts)
@@ -132,16 +136,13 @@ def command(
         system = {name: labels[name] for name in ("system", "dataset") if name in labels}
         rows = (*audit.utility, *utility)
         audit = replace(audit, utility=tuple(replace(row, labels={**system, **row.labels}) for row in rows))
-        save_audit(audit, home, overwrite=written.overwrite)
+        missing = _write_report(audit, home, written)
         if key is not None:
-            write_seal(home / "result.json", key)
+            write_seal(home / "result.json", to_json((*audit.rows, *audit.utility)), key)
+        save_audit(audit, home, overwrite=written.overwrite)  # last: a folder with results is complete
     print_written(home)
-    try:
-        print_written(save_report(audit, written.report or home / "report.html", measures=written.measures))
-    except MissingExtra as error:
-        if written.report is not None:
-            raise
-        echo(f"no report: {error}", err=True)
+    if missing is not None and written.report is not None:
+        raise missing
     text = audit_text(
         audit,
         signatures=written.signatures,
@@ -150,6 +151,20 @@ def command(
         verbose=written.verbose,
     )
     echo_lines(text, rendered=True)
+
+
+def _write_report(audit: Audit, home: Path, written: _Written) -> MissingExtra | None:
+    """Write the report, or return what it needs."""
+    from zeroevidence.report.document import save_report
+
+    replaced = written.overwrite or written.report is None
+    try:
+        path = save_report(audit, written.report or home / "report.html", measures=written.measures, overwrite=replaced)
+    except MissingExtra as error:
+        echo(f"no report: {error}", err=True)
+        return error
+    print_written(path)
+    return None
 
 
 def _recogniser(recognition: RecognitionInputs) -> tuple[str | None, str | None]:

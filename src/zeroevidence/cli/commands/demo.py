@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import click
 
 from zeroevidence.cli.declare import options_of, run_options, shared
-from zeroevidence.cli.output import Output, output_options, write_text
+from zeroevidence.cli.output import Output, output_options, print_written
 from zeroevidence.cli.printing import echo, working
+from zeroevidence.data.writing import write_file
 from zeroevidence.errors import UsageError
 from zeroevidence.run import Run, setting
 
@@ -75,7 +76,8 @@ def _audit(extras: _Extras, run: Run, output: Output) -> str:
     if extras.report is not None:
         title = "The bundled audit: how much do protected recordings disclose?"
         options = ReportOptions(title, "zeroevidence demo --report report.html")
-        write_text(document(content, options=options), extras.report)
+        write_file(extras.report, document(content, options=options), overwrite=output.overwrite)
+        print_written(extras.report)
     if output.format != "text" or output.path is not None:
         return output.render(content.rows)
     if not extras.verbose:

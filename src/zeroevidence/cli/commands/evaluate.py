@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from zeroevidence.cli.declare import options_of, run_options, shared
-from zeroevidence.cli.output import Gates, Output, output_options, print_written, write_frame
+from zeroevidence.cli.output import Gates, Output, output_options, print_written
 from zeroevidence.cli.printing import echo
 from zeroevidence.cli.score_files import RequiredInputs, ScoreInputs, files_abreast
 from zeroevidence.data.seals import SUFFIX, read_key, write_seal
@@ -94,10 +94,10 @@ def command(inputs: ScoreInputs, options: Options, run: Run, extras: _Extras, ga
     if extras.voiceprivacy and output.measures is None:
         output = replace(output, measures=tuple(name for name in _CHALLENGE if any(name in row for row in rows)))
     text = output.render(rows)
-    _write_tables(rows, extras)
+    _write_tables(rows, extras, output)
     output.emit(text)
     if key is not None:
-        print_written(write_seal(Path(str(output.path)), key))
+        print_written(write_seal(Path(str(output.path)), text, key))
     gates.judge(rows)
 
 
@@ -111,15 +111,16 @@ def _sealing_key(path: str | None, output: Output) -> Any:
     return read_key(path, private=True)
 
 
-def _write_tables(rows: list[Evaluation], extras: _Extras) -> None:
+def _write_tables(rows: list[Evaluation], extras: _Extras, output: Output) -> None:
     """Make both tables before either is written."""
     if extras.per_trial is None and extras.per_speaker is None:
         return
-    from zeroevidence.report.people import differing_lines, speaker_table, trial_table
+    from zeroevidence.report.people import differing_lines, speaker_table, trial_table, write_table
 
     tables = ((trial_table, extras.per_trial), (speaker_table, extras.per_speaker))
     for frame, path in [(table(rows), path) for table, path in tables if path is not None]:
-        write_frame(frame, path)
+        write_table(frame, path, overwrite=output.overwrite)
+        print_written(path)
     if extras.per_speaker is not None:
         for line in differing_lines(rows):
             echo(line, err=True)

@@ -115,8 +115,10 @@ def _write(
     linked: LinkResult,
 ) -> None:
     """Write the table of trials and the result."""
-    from zeroevidence.cli.output import write_frame, write_text
+    from zeroevidence.cli.output import print_written
+    from zeroevidence.data.writing import write_file
     from zeroevidence.evaluation.results import LinkedSearch, to_json
+    from zeroevidence.report.people import write_table
 
     table = make_table(
         {
@@ -135,6 +137,9 @@ def _write(
             "top": search.enrol.ids[linked.top],
         }
     )
-    write_frame(table, str(folder / f"trials.{labels['table']}"))
+    written = folder / f"trials.{labels['table']}", folder / "result.json"
+    write_table(table, written[0])
     evaluation = LinkedSearch.of(linked).evaluate(labels={"system": labels["system"]}, run=run)
-    write_text(to_json([evaluation]), folder / "result.json")
+    write_file(written[1], to_json([evaluation]))
+    for path in written:
+        print_written(path)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from zeroevidence.cli.declare import Decorator, option_group, options_of, shared
-from zeroevidence.cli.output import write_atomically
+from zeroevidence.cli.output import print_written
 from zeroevidence.cli.printing import echo
 from zeroevidence.cli.score_files import ScoreInputs
 from zeroevidence.data.files import naming_file
-from zeroevidence.data.writing import refuse_existing
+from zeroevidence.data.writing import refuse_existing, write_file
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.finding.finding import first_look
 from zeroevidence.plot.canvas import FORMATS, need_matplotlib
@@ -124,7 +124,8 @@ def command(kind: str | None, inputs: ScoreInputs, figure: _Figure, given: dict[
     rows = figure.choose(_rows(inputs), kind, given.get("name"))
     with naming_file(" and ".join(inputs.paths.scores)):
         content = to_bytes(kind, rows, format=file_format, hide=figure.hide_ids, width=figure.width, **given)
-    write_atomically(Path(str(figure.output)), lambda temporary: temporary.write_bytes(content))
+    write_file(str(figure.output), content, overwrite=figure.overwrite)
+    print_written(str(figure.output))
 
 
 def _parse_condition(text: str) -> tuple[str, str]:

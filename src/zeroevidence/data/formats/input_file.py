@@ -177,7 +177,10 @@ def open_input(path: str | Path) -> InputFile:
         here or to less than the limit on what a file may become.
     """
     if str(path) == "-":
-        return _unpack(InputFile.holding(STDIN, sys.stdin.buffer.read()))
+        try:
+            return _unpack(InputFile.holding(STDIN, sys.stdin.buffer.read()))
+        except OSError as error:  # it is closed
+            raise InputError(f"cannot be read: {error.strerror}", path=STDIN) from None
     file, state = Path(path), file_state(path)
     if is_folder(path):
         raise InputError("is a folder; expected a file", path=path)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, overload
 
 from zeroevidence.data.scores import Scores
-from zeroevidence.data.writing import refuse_existing, write_atomically
+from zeroevidence.data.writing import refuse_existing, write_file
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.curves import Curve, People, Points, Recordings, Surface, Threshold, Trials
@@ -72,12 +72,6 @@ def results_text(records: Sequence[Mapping[str, Any]], signatures: Sequence[str]
     """Return the text of a result file: one object with schema, signature and rows."""
     document = {"schema": SCHEMA, "signature": joint_signature(signatures), "rows": list(records)}
     return _indented(document) + "\n"
-
-
-def write_text(text: str, path: str | Path, *, overwrite: bool) -> None:
-    """Write a file whole or not at all; one that exists is kept unless `overwrite`."""
-    refuse_existing(path, overwrite)
-    write_atomically(Path(path), lambda temporary: temporary.write_text(text, encoding="utf-8", newline=""))
 
 
 def _indented(value: Any, inset: str = "") -> str:
@@ -323,7 +317,8 @@ class Evaluation:
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the result as JSON; `read_result` reads it again. A file that exists is kept unless `overwrite`."""
-        write_text(results_text([self.to_dict()], [self.signature]), path, overwrite=overwrite)
+        refuse_existing(path, overwrite)
+        write_file(path, results_text([self.to_dict()], [self.signature]), overwrite=overwrite)
 
 
 def number_or_none(row: Evaluation | None, name: str) -> float | None:

@@ -18,7 +18,7 @@ from zeroevidence import __version__
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.data.embeddings import Embeddings, check_finite
 from zeroevidence.data.scores import as_array
-from zeroevidence.data.writing import refuse_used_folder, write_atomically
+from zeroevidence.data.writing import refuse_used_folder, write_file
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.optional import optional
 from zeroevidence.protect.attributes import moments
@@ -305,12 +305,10 @@ def write_model(
         "sha256": hashlib.sha256(numbers).hexdigest(),
         **about,
     }
-    path.mkdir(parents=True, exist_ok=True)
     (path / DESCRIPTION).unlink(missing_ok=True)
-    write_atomically(path / NUMBERS, lambda temporary: temporary.write_bytes(numbers))
+    write_file(path / NUMBERS, numbers)
     # last, so that a folder without it is seen to be incomplete
-    text = json.dumps(description, indent=1, ensure_ascii=False) + "\n"
-    write_atomically(path / DESCRIPTION, lambda temporary: temporary.write_bytes(text.encode()))
+    write_file(path / DESCRIPTION, json.dumps(description, indent=1, ensure_ascii=False) + "\n")
 
 
 def check_new(folder: str | Path, *, overwrite: bool = False) -> Path:

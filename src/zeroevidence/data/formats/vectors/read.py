@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -195,15 +196,16 @@ def write_embeddings(embeddings: Embeddings, path: str | Path, *, overwrite: boo
     """
     check_name(path)
     refuse_existing(path, overwrite)
+    write_atomically(Path(path), partial(write_arrays, embeddings), overwrite=overwrite)
+
+
+def write_arrays(embeddings: Embeddings, path: Path) -> None:
+    """Write the arrays of embeddings to a file, whatever its name."""
     arrays = {"vectors": np.asarray(embeddings.vectors), "utterance": embeddings.ids, **embeddings.attributes}
     if embeddings.speakers is not None:
         arrays["speaker"] = embeddings.speakers
-
-    def write(place: Path) -> None:
-        with place.open("wb") as file:  # an open file: a name without .npz would get it added
-            np.savez(file, allow_pickle=False, **arrays)
-
-    write_atomically(Path(path), write)
+    with path.open("wb") as file:  # an open file: a name without .npz would get it added
+        np.savez(file, allow_pickle=False, **arrays)
 
 
 def check_name(path: str | Path) -> None:
