@@ -5,7 +5,6 @@ but what `GIVEN` has. Faults happen at three moments of each, or at every moment
 """
 
 import json
-import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -32,14 +31,24 @@ NO_INTERVALS = ("--intervals", "0", "--null", "0")
 SCORED = ("--intervals", "5", "--measure", "eer")
 FURTHER = {  # inputs of which a command needs any, and what makes it quick
     "demo": ("--files", "bundled"),
-    "audit": ("--extractor", "tiny.json", "--backend", "cosine", "--attacker", "ignorant", *NO_INTERVALS),
+    "audit": (
+        "--protect",
+        "mcadams",
+        "--extractor",
+        "tiny.json",
+        "--backend",
+        "cosine",
+        "--attacker",
+        "ignorant",
+        *NO_INTERVALS,
+    ),
     "evaluate": ("scores.txt", *NO_INTERVALS),
     "report": ("result.json", "-f", "md"),
     "plot": ("det", "scores.txt"),
     "compare": ("scores.txt", "other.txt", *SCORED),
     "plan": ("--pilot", "result.json"),
     "utility": ("--transcripts", "text", "--hypotheses", "heard", "--intervals", "0"),
-    "protect fit": ("--protector", "leace", "--budget", "eer=+50%"),
+    "protect fit": ("--protector", "leace", "--budget", "eer=+50%") if FULL else ("--protector", "linear"),
     "protect evaluate": ("--protector", "linear", "--classifier", "lda", "--no-verification", *NO_INTERVALS),
     "link": ("--block", "12"),
     "tandem evaluate": ("--cm", "cm.txt", "--asv", "asv.txt", "--intervals", "0"),
@@ -188,7 +197,9 @@ def moments(number):
 
 
 def goes_on(run, names, command, home, expected):
-    """Run a command again after something happened to it: it writes the same as if nothing had."""
+    """Run a command again after something happened to it: it writes the same as if nothing had, and cleans up."""
+    if not FULL and not any(path.is_file() and not is_litter(path) for path in home.rglob("*")):
+        return  # it begins as it has begun
     ended = run(names, command, home.name)
     complete = contents(home) == expected
     several = sum(each.opts[-1] in OUTPUTS for each in command.params) > 1 and names[0] == "evaluate"
@@ -196,6 +207,8 @@ def goes_on(run, names, command, home, expected):
         assert "--overwrite replaces it" in ended.err
         ended = run(names, command, home.name, more=["--overwrite"])
         complete = contents(home) == expected and ended.code == 0
+    elif ended.code == 0:  # what lies beside a file may be that of another process
+        assert all(path.parent == home for path in home.rglob("*") if is_litter(path))
     assert complete, (ended.err, sorted(contents(home)), sorted(expected))
     assert ended.code in (0, 2), ended.err
     assert "Traceback" not in ended.err
@@ -209,8 +222,6 @@ def test_killed(names, command, run, whole, place):
         assert run(names, command, home.name, "kill", [at]).code == -9
         assert contents(home).items() <= expected.items()
         goes_on(run, names, command, home, expected)
-        litter = [path for path in home.rglob("*") if is_litter(path)]
-        assert all(path.parent == home for path in litter)  # beside a file, where nobody may clean up
         shutil.rmtree(home)
 
 
@@ -236,35 +247,31 @@ def test_a_second_process(names, command, run, whole, place, copies):
     """The first is stopped at moments; meanwhile others are started, and exactly one of all succeeds."""
     expected, ended = whole(names, command)
     home = place / f"{'-'.join(names)}-second"
-    codes, first = [], run(names, command, home.name, "stop", moments(ended.moments))
+    first, ended = run(names, command, home.name, "stop", moments(ended.moments)), []
     while first.code is None:
-        second = run(names, command, home.name)
-        codes.append(second.code)
-        assert "Traceback" not in second.err
+        ended.append(run(names, command, home.name))
         first = copies.go_on(first)
-    assert "Traceback" not in first.err
-    assert sorted([*codes, first.code])[:2] == [0, 2]
-    assert {*codes, first.code} == {0, 2}
-    assert codes.count(0) + (first.code == 0) == 1
+    refused = [each.code == 2 or "this search is done" in each.err for each in (*ended, first)]
+    assert {each.code for each in (*ended, first)} <= {0, 2}, [each.err for each in (*ended, first)]
+    assert refused.count(False) == 1
     assert contents(home) == expected
     assert [path for path in home.rglob("*") if is_litter(path)] == []
 
 
 @every_writer
-@pytest.mark.parametrize("kind", ["closed", "full", "broken"])
-def test_streams_that_nobody_reads(names, command, kind, run, whole, place):
+@pytest.mark.parametrize(("out", "err"), [("closed", "closed"), ("broken", "full"), ("full", "broken")][: 2 + FULL])
+def test_streams_that_nobody_reads(names, command, out, err, run, whole, place):
     expected, open_streams = whole(names, command)
-    home = place / f"{'-'.join(names)}-{kind}"
-    ended = run(names, command, home.name, stdin="closed", stdout=kind, stderr=kind)
+    home = place / f"{'-'.join(names)}-{out}"
+    ended = run(names, command, home.name, stdin="closed", stdout=out, stderr=err)
     assert ended.code == (6 if open_streams.out else 0)
     assert contents(home) == expected
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="takes root, to become somebody who may not write")
 @every_writer
 def test_a_folder_that_may_only_be_read(names, command, run, whole, place):
     home = place / f"{'-'.join(names)}-read-only"
     home.mkdir(mode=0o555)
-    ended = run(names, command, home.name, user=65534)
+    ended = run(names, command, home.name)
     assert (ended.code, "cannot be written: Permission denied" in ended.err) == (6, True), ended.err
     assert list(home.iterdir()) == []

@@ -36,11 +36,22 @@ def test_the_folder_here(run, tmp_path, monkeypatch):
 
 
 @needs_device
-def test_a_full_disk_behind_standard_output():
-    command = [sys.executable, "-m", "zeroevidence", "metrics"]
-    with DEVICE.open("w") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    assert (done.returncode, done.stderr) == (6, "standard output: cannot be written: No space left on device\n")
+@pytest.mark.parametrize(
+    ("command", "code", "said"),
+    [
+        ("metrics >/dev/full", 6, "standard output: cannot be written: No space left on device\n"),
+        ("metrics >&-", 6, "standard output: cannot be written: Bad file descriptor\n"),
+        ("--help | true; exit ${PIPESTATUS[0]}", 6, "standard output: cannot be written: Broken pipe\n"),
+        ("evaluate - <&-", 3, "<stdin>: cannot be read: Bad file descriptor\n"),
+        ("evaluate missing 2>/dev/full", 3, ""),
+    ],
+)
+def test_streams_that_are_full_or_closed(command, code, said):
+    line = f"{sys.executable} -m zeroevidence {command}"
+    done = subprocess.run(
+        ["bash", "-c", line], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (code, said)
 
 
 @needs_device

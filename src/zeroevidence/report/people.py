@@ -107,11 +107,17 @@ def _labelled(row: Evaluation, labels: Sequence[str], frame: pl.DataFrame) -> pl
 
 def write_table(frame: pl.DataFrame, path: str | Path, *, overwrite: bool = True) -> None:
     """Write a table as Parquet where the name says so, as CSV otherwise; whole or not at all."""
+    import polars as pl
+
     place = Path(path)
 
     def write(temporary: Path) -> None:
         with temporary.open("wb") as stream:  # polars takes no name that is not UTF-8
-            (frame.write_parquet if place.suffix == ".parquet" else escape_table(frame).write_csv)(stream)
+            try:
+                (frame.write_parquet if place.suffix == ".parquet" else escape_table(frame).write_csv)(stream)
+            except pl.exceptions.PolarsError:
+                stream.write(bytes(1 << 20))  # where the disk is full this says so, as polars does not
+                raise
 
     write_atomically(place, write, overwrite=overwrite)
 

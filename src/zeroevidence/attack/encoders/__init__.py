@@ -23,7 +23,8 @@ from zeroevidence.attack.onnx_runtime import EXTRA, OnnxExtractor, check_wave, e
 from zeroevidence.data.files import is_file, unreadable_reason
 from zeroevidence.data.json_values import read_json
 from zeroevidence.data.programs import run_program
-from zeroevidence.errors import InputError, Problem, UsageError
+from zeroevidence.data.writing import lock_folder
+from zeroevidence.errors import InputError, OutputError, Problem, UsageError
 from zeroevidence.optional import optional
 from zeroevidence.registry import Registry
 
@@ -32,6 +33,7 @@ BUNDLED = Path(__file__).resolve().parent / "bundled"
 HOME_VARIABLE = "ZEROEVIDENCE_HOME"
 _SECONDS, _MEMORY = 30, 6 << 30  # of processor time, and bytes of addresses, that an encoder may take to be examined
 _CHILD = "import sys, zeroevidence.attack.encoders as e; e.examine_here(sys.argv[1], *map(int, sys.argv[2:]))"
+_PART = ".adding-"  # begins the names of folders that are not whole yet
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
@@ -327,7 +329,8 @@ def add_encoder(
         names = ", ".join(path.name for path in encoder.model.external)
         reason = f"its weights are in other files ({names}); expected one file that holds all"
         raise InputError(reason, path=source.file)
-    return Encoder(_store(replace(source, sha256=encoder.model.sha256, bytes=source.file.stat().st_size)), "added")
+    card = replace(source, sha256=encoder.model.sha256, bytes=source.file.stat().st_size)
+    return Encoder(_store(card, overwrite=overwrite), "added")
 
 
 def published_card(encoder: EncoderCard) -> EncoderCard:
@@ -376,13 +379,23 @@ def _find_card(file: str, card: str | Path | None, published: str | None) -> Enc
     return read_card(*card_parts(str(card)), model=Path(file))
 
 
-def _store(card: EncoderCard) -> EncoderCard:
+def _store(card: EncoderCard, *, overwrite: bool) -> EncoderCard:
     """Copy model and card into a folder of their own, completely or not at all."""
     folder = added_folder()
     home = folder / card.name
+    with lock_folder(folder):
+        if home.exists() and not overwrite:  # another process was quicker
+            raise UsageError(f"{card.name!r} was added already, in {folder}; --overwrite replaces it")
+        for leftover in folder.glob(f"{_PART}*"):  # of a killed process
+            shutil.rmtree(leftover)
+        _copy(card, home)
+    return find_encoder(card.name).card
+
+
+def _copy(card: EncoderCard, home: Path) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".adding-", dir=folder) as part:
+        home.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=_PART, dir=home.parent) as part:
             fresh, old = Path(part) / "fresh", Path(part) / "old"
             fresh.mkdir()
             copy = replace(card, file=Path(shutil.copyfile(card.file, fresh / f"{card.name}.onnx")))
@@ -398,5 +411,4 @@ def _store(card: EncoderCard) -> EncoderCard:
                     old.rename(home)
                 raise
     except OSError as error:
-        raise InputError(f"encoders cannot be stored there: {error.strerror}", path=folder) from None
-    return find_encoder(card.name).card
+        raise OutputError(error, home.parent) from None
