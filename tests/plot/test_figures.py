@@ -559,10 +559,3 @@ def test_bars_are_sorted_by_one_attacker(attacked_twice):
     for wrong in ({"sort": "aa"}, {"group": "sex"}):
         with pytest.raises(UsageError, match=r"expected one of oa, oo|no row has the label 'sex'"):
             plot.bars(attacked_twice, y="linkability", **wrong)
-
-
-def test_points_are_told_apart_by_labels(attacked_twice):
-    ax = plot.scatter(attacked_twice, x="cllr_min", y="linkability", colour="system", marker="trial")
-    points = [one for one in ax.lines if len(one.get_xdata()) == 1]
-    assert [one.get_marker() for one in points] == ["o", "s"] * 3
-    assert len({one.get_color() for one in points}) == 3

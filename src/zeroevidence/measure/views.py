@@ -148,10 +148,10 @@ class SearchView:
         Number of trials at rank 1, ties in equal parts.
     linked
         Number of trials whose true identity scored strictly above all others.
-    highest
-        The largest LID.
     ranks
         Share of trials at each rank that occurs; None where that table would be too large.
+    highest
+        The largest LID; None where it is not asked for, as in replicates: a maximum has no interval.
     prior_free
         Sum of LID averaged over all priors; None where it is not computed.
     singled
@@ -171,8 +171,8 @@ class SearchView:
     lid_positive: FloatArray
     first: FloatArray
     linked: FloatArray
-    highest: FloatArray
     ranks: FloatArray | None
+    highest: FloatArray | None = None
     prior_free: FloatArray | None = None
     singled: FloatArray | None = None
     names: NameCounts | None = None

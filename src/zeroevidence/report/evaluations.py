@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from zeroevidence.evaluation import Evaluation, Finding, joint_signature
+from zeroevidence.evaluation import Evaluation, Finding, findings, joint_signature
 from zeroevidence.evaluation.rows.curves import ErrorRate, FittedOn, Threshold
 from zeroevidence.evaluation.rows.evaluation import counts_text, records
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.zebra import LN10
 from zeroevidence.report import layout
-from zeroevidence.report.people import RECORDINGS_NOTE, several_recordings_table, untried_numbers
+from zeroevidence.report.people import RECORDINGS_NOTE, recordings_table, untried_numbers
 from zeroevidence.report.table import (
     ADJUSTED,
     ADJUSTED_NOTE,
@@ -215,7 +215,7 @@ def evaluations_to_text(
                 _several_blocks(section, estimate) if several else _single_blocks(section, estimate, verbose, explain)
             )
         if measures is None and verbose:
-            recordings = several_recordings_table(section.rows)
+            recordings = recordings_table(findings(section.rows)[0])
             blocks += [] if recordings is None else [*([""] if several else []), recordings, RECORDINGS_NOTE]
             blocks += filter(None, [untried_numbers(section.rows)])
         for row in section.rows:

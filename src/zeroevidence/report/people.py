@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from zeroevidence.data.printable import escape_table
 from zeroevidence.data.writing import write_atomically
 from zeroevidence.errors import UsageError
-from zeroevidence.evaluation import Evaluation, Finding, findings
+from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.chance import PEOPLE_LABELS
 from zeroevidence.evaluation.people import hubs, people_differ, speaker_columns
 from zeroevidence.evaluation.resampling import SHOWN
@@ -20,8 +20,8 @@ from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.zebra import tag_of
 from zeroevidence.measure.search.rank import LISTED_RECORDINGS
 from zeroevidence.plot.rows import row_names
-from zeroevidence.report.layout import p_text, row_labels, row_numbers
-from zeroevidence.report.table import Cell, Content, Table, label_columns, measure_column, names_column, numbers_column
+from zeroevidence.report.layout import p_text
+from zeroevidence.report.table import Cell, Content, Table, measure_column, names_column, numbers_column
 from zeroevidence.uncertainty.level import alpha
 
 if TYPE_CHECKING:
@@ -207,42 +207,11 @@ def _of_recordings(row: Evaluation, field: str, k: int) -> Any:
     return None if values is None else values[_places_held(row)[k]]
 
 
-def several_recordings_table(rows: Sequence[Evaluation]) -> Table | None:
-    """Measures beside each other for each number of recordings, of the strongest attackers and of the control.
-
-    Of a single result the numbers stand below each other. None where nobody has several recordings.
-    """
-    tried = [k for k in SHOWN if any(k in _places_held(row) for row in rows)]
-    if len(tried) < 2:
-        return None
-    if len(rows) == 1:
-        held = list(_places_held(rows[0]))
-        return Table.of(
-            (numbers_column("recordings"), held),
-            *((measure_column(name), [_with_recordings(rows[0], name, k) for k in held]) for name in _RECORDINGS),
-            title=_RECORDINGS_TITLE,
-        )
-    chosen = [place for place in _strongest(rows) if len(_places_held(rows[place])) > 1]
-    columns = [
-        (numbers_column(f"{measure_column(name).heading} of {k}"), [_with_recordings(row, name, k) for row in rows])
-        for name in _RECORDINGS
-        for k in tried
-    ]
-    labels = label_columns(row_labels(rows).columns)
-    return Table.of(*labels, *columns, title=_RECORDINGS_TITLE, numbers=row_numbers(rows)).choose(chosen)
-
-
-def _strongest(rows: Sequence[Evaluation]) -> list[int]:
-    """Places of the strongest attackers and of the control."""
-    places: set[int] = set()
-    for finding in findings(rows):
-        places |= {*finding.by_system, finding.strongest}
-        places |= set() if finding.control is None else {finding.control}
-    return sorted(places)
-
-
 def recordings_table(finding: Finding) -> Table | None:
-    """A line for each number of recordings, of the strongest attacker on each system and of the control."""
+    """A line for each number of recordings, of the strongest attacker on each system and of the control.
+
+    None where nobody has several recordings.
+    """
     chosen = finding.by_system or (finding.strongest,) if finding.question == "identity" else ()
     chosen = tuple(dict.fromkeys((*chosen, *([] if finding.control is None else [finding.control]))))
     held = {i: _places_held(finding.rows[i]) for i in chosen}
@@ -257,7 +226,7 @@ def recordings_table(finding: Finding) -> Table | None:
         records.append(record | ({"system": _system_name(row)} if named else {}))
     measures = (measure_column(name, description=MEASURES[name].meaning) for name in _RECORDINGS)
     table = Table.of_records(records, (*_RECORDING_COLUMNS, *measures))
-    return replace(table, numbers=tuple(i + 1 for i, _ in lines) if named else ())
+    return replace(table, title=_RECORDINGS_TITLE, numbers=tuple(i + 1 for i, _ in lines) if named else ())
 
 
 def untried_numbers(rows: Sequence[Evaluation]) -> str:

@@ -137,8 +137,6 @@ class SearchResampler:
         columns = disclosure.trial_columns(evidence, singled)
         sums = [np.bincount(self.group, weights=column, minlength=self.number) for column in columns.values()]
         self.columns, self.sums = tuple(columns), np.column_stack(sums)
-        self.highest = np.full(self.number, -np.inf)
-        np.maximum.at(self.highest, self.group, evidence.lid)
         self.ranks = self._ranks()
 
     def _ranks(self) -> FloatArray | None:
@@ -209,7 +207,7 @@ class SearchResampler:
             return {}
         columns = disclosure.trial_columns(self.evidence, self.singled)
         sums: dict[str, Any] = {name: np.array([(self.weights * column).sum()]) for name, column in columns.items()}
-        view = SearchView(self.evidence.identities, highest=self.highest.max(keepdims=True), ranks=None, **sums)
+        view = SearchView(self.evidence.identities, ranks=None, **sums)
         return {name: float(value[0]) for name, value in _compute(view).items()}
 
     def halves(self, pairs: int) -> dict[str, FloatArray]:
@@ -221,10 +219,9 @@ class SearchResampler:
         counted = taken.astype(np.float64)
         sums = dict(zip(self.columns, (counted @ self.sums).T, strict=True))
         trials = sums["trials"]
-        highest = np.where(taken, self.highest, -np.inf).max(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
             ranks = None if self.ranks is None else (counted @ self.ranks) / trials[:, None]
-            view = SearchView(self.evidence.identities, highest=highest, ranks=ranks, **sums)
+            view = SearchView(self.evidence.identities, ranks=ranks, **sums)
             return {name: np.where(trials > 0, values, np.nan) for name, values in _compute(view).items()}
 
     def unseen(self) -> dict[str, tuple[float, float]]:

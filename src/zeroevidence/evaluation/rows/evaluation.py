@@ -321,11 +321,6 @@ class Evaluation:
         write_file(path, results_text([self.to_dict()], [self.signature]), overwrite=overwrite)
 
 
-def number_or_none(row: Evaluation | None, name: str) -> float | None:
-    """`Evaluation.number`, None without a row."""
-    return None if row is None else row.number(name)
-
-
 def _about_labels(about: About) -> dict[str, str]:
     """Labels for what a row is about."""
     labels = {"attribute": about.attribute, "class": about.of_class, "attack": about.attack}

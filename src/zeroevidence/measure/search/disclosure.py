@@ -255,7 +255,7 @@ def _lid_neg(view: SearchView) -> FloatArray:
 
 
 @_lid_measure("lid_max", "LID_max", limits=(-np.inf, np.inf), place=60, headline=19, interval=None, null=True)
-def _lid_max(view: SearchView) -> FloatArray:
+def _lid_max(view: SearchView) -> FloatArray | None:
     """Disclosure of the worst utterance: each bit doubles the attacker's chance of naming its speaker."""
     return view.highest
 

@@ -64,8 +64,6 @@ def scatter(
         str | None, "The measure on the horizontal axis, by name; one that the results have unless given."
     ] = None,
     y: Annotated[str | None, "The measure on the vertical axis."] = None,
-    colour: Annotated[str | None, "The label that colours stand for, such as system."] = None,
-    marker: Annotated[str | None, "The label that markers stand for, such as attacker."] = None,
 ) -> None:
     """Two measures of each result as a point; bars are confidence intervals where there are any.
 
@@ -87,9 +85,6 @@ def scatter(
     if not usable:
         raise UsageError(f"no result has both {first} and {second} as finite numbers")
     ax.set(xlabel=axis_title(first), ylabel=axis_title(second))
-    if colour is not None or marker is not None:
-        _labelled_points(ax, usable, (first, second), colour, marker)
-        return
     names = _groups(usable)
     order = list(dict.fromkeys(names))
     for number, (row, name) in enumerate(zip(usable, names, strict=True)):
@@ -98,23 +93,6 @@ def scatter(
     for axis, scale in ((ax.xaxis, measure_scale(first)), (ax.yaxis, measure_scale(second))):
         _not_too_close(axis, 1e-3 * scale)
     canvas.legend(ax, most_inside=3)
-
-
-def _labelled_points(
-    ax: Axes, rows: Sequence[Evaluation], measures: tuple[str, str], colour: str | None, marker: str | None
-) -> None:
-    """Draw two measures of each row as a point whose colour and marker stand for labels."""
-    paints, shapes = (None if label is None else label_values(rows, label) for label in (colour, marker))
-    paint_order, shape_order = (list(dict.fromkeys(values or ())) for values in (paints, shapes))
-    for place, row in enumerate(rows):
-        paint = canvas.BLUE if paints is None else canvas.look(paint_order.index(paints[place])).colour
-        shape = "o" if shapes is None else canvas.look(shape_order.index(shapes[place])).marker
-        measure_point(ax, row, measures, paint, shape)
-    for number, value in enumerate(paint_order):
-        ax.plot([], [], "s", color=canvas.look(number).colour, ms=5.0, label=shortened(value))
-    for number, value in enumerate(shape_order):
-        ax.plot([], [], canvas.look(number).marker, color=canvas.BLACK, mfc="none", ms=5.0, label=shortened(value))
-    canvas.legend(ax, most_inside=0)
 
 
 def _not_too_close(axis: Any, least: float) -> None:
