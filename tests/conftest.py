@@ -88,6 +88,19 @@ def _one_process() -> Iterator[None]:
 
 
 @pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Run a command in this process: exit code, stdout, stderr."""
+    from zeroevidence.cli import main
+
+    def runner(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as stop:
+            main([str(argument) for argument in arguments])
+        return (stop.value.code, *capsys.readouterr())
+
+    return runner
+
+
+@pytest.fixture
 def without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages without their figures, which take most of the time; for tests of what stands beside them."""
     monkeypatch.setattr("zeroevidence.report.page.draw_figures", lambda *_, **__: ([], {}))

@@ -9,7 +9,6 @@ import pytest
 from scipy.stats import t
 
 import zeroevidence as ze
-from zeroevidence.cli import main
 from zeroevidence.data.formats.attack_scores import AttackScores, read_attack_scores, write_attack_scores
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
@@ -325,34 +324,27 @@ def write(path, matrix):
     (path.parent / "trials").write_text("".join(key))
 
 
-def test_the_command(tmp_path, capsys):
-    from zeroevidence.cli import main
-
+def test_the_command(run, tmp_path):
     files = [tmp_path / f"{name}{run}.scores" for name in "ab" for run in range(3)]
     for place, file in enumerate(files):
         write(file, scores_of(place, 1.0 if place < 3 else 3.0))
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as ended:
-            main([str(one) for one in ("compare", *arguments)])
-        return ended.value.code, capsys.readouterr()
-
     common = ("--key", tmp_path / "trials", "--measure", "eer", "--intervals", PEOPLE)
-    code, said = run("--runs", *files[:3], "--runs", *files[3:], *common, "-f", "json")
-    assert code == 0, said.err
-    (found,) = comparisons_from_json(said.out)
-    assert json.loads(said.out)["comparisons"][0]["ranking"][0]["runs"] == 3
+    code, out, err = run("compare", "--runs", *files[:3], "--runs", *files[3:], *common, "-f", "json")
+    assert code == 0, err
+    (found,) = comparisons_from_json(out)
+    assert json.loads(out)["comparisons"][0]["ranking"][0]["runs"] == 3
     assert [(one.system, one.runs) for one in found.ranking] == [("a", 3), ("b", 3)]
-    code, said = run(*common, "--runs", *files[:3], "--runs", *files[3:], "--system", "x", "--system", "y")
-    assert code == 0, said.err
-    assert "se trainings" in said.out
-    assert {"x", "y"} <= set(said.out.split())
-    code, said = run(files[0], "--runs", *files[1:3], "--runs", *files[3:], *common)
-    assert code == 2
-    assert "expected every score file after a --runs" in said.err
-    code, said = run("--runs", *files[:3], *common)
-    assert code == 2
-    assert "at least two systems" in said.err
+    named = ("--system", "x", "--system", "y")
+    code, out, err = run("compare", *common, "--runs", *files[:3], "--runs", *files[3:], *named)
+    assert code == 0, err
+    assert {"x", "y", "se"} <= set(out.split())
+    for wrong, reason in (
+        ((files[0], "--runs", *files[1:3], "--runs", *files[3:]), "expected every score file after a --runs"),
+        (("--runs", *files[:3]), "at least two systems"),
+    ):
+        code, _, err = run("compare", *wrong, *common)
+        assert code == 2
+        assert reason in err
 
 
 OPTIONS = ze.Options(intervals=12, null=19)
@@ -389,18 +381,6 @@ def folders(audited, tmp_path_factory):
     for name, audit in audited.items():
         save_audit(audit, home / name)
     return home
-
-
-@pytest.fixture
-def run(capsys):
-    """Run a command in this process: exit code, stdout, stderr."""
-
-    def runner(*args):
-        with pytest.raises(SystemExit) as stop:
-            main([str(a) for a in args])
-        return (stop.value.code, *capsys.readouterr())
-
-    return runner
 
 
 def test_an_audit_keeps_the_scores_of_every_attacker(audited, folders):

@@ -13,7 +13,6 @@ from sklearn.isotonic import IsotonicRegression
 import zeroevidence as ze
 from tests.effort import slow
 from zeroevidence.calibrate.pav import pav_llrs
-from zeroevidence.cli import main
 from zeroevidence.data.scores import Pairs
 from zeroevidence.evaluation.people import (
     people_differ,
@@ -78,14 +77,13 @@ def crossing(target, nontarget):
     return miss[after - 1] + gap[0] / (gap[0] - gap[1]) * (miss[after] - miss[after - 1])
 
 
-def test_everybody_in_published_scores_has_a_row(shared, tmp_path, capsys):
+def test_everybody_in_published_scores_has_a_row(shared, run, tmp_path):
     """Also the four who are on trial without being enrolled; compared with plain NumPy on the lines of the files."""
     home = shared / "scores" / "vpc2020"
     files = [str(home / "samegender_f0orig_retrained" / f"aa_{sex}.scores") for sex in "fm"]
     arguments = ["evaluate", files[0], "--key", str(home / "trials_f"), "--dev", files[1], "--dev-key",
                  str(home / "trials_m"), "--intervals", "0", "--null", "0", "-f", "json"]  # fmt: skip
-    with pytest.raises(SystemExit):
-        main([*arguments, "--per-speaker", str(tmp_path / "people.csv")])
+    _, out, _ = run(*arguments, "--per-speaker", tmp_path / "people.csv")
     frame = pl.read_csv(tmp_path / "people.csv", schema_overrides={"speaker": pl.String})
     lines = {line["speaker"]: line for line in frame.iter_rows(named=True)}
     key, scored = (np.loadtxt(path, dtype=str) for path in (home / "trials_f", files[0]))
@@ -114,7 +112,7 @@ def test_everybody_in_published_scores_has_a_row(shared, tmp_path, capsys):
             assert line["eer"] == pytest.approx(rates[name], abs=1e-12)
             assert line["lid_low"] <= line["lid_mean"] <= line["lid_high"] <= 4.0
     assert lines["5142"]["lid_high"] == 4.0
-    metrics = json.loads(capsys.readouterr().out)["rows"][0]["metrics"]
+    metrics = json.loads(out)["rows"][0]["metrics"]
     assert metrics["eer_speaker_mean"]["value"] == pytest.approx(np.mean(list(rates.values())), abs=1e-12)
     assert metrics["eer_speaker_mean"]["value"] == pytest.approx(0.09402, abs=1e-5)
 

@@ -12,7 +12,6 @@ from scipy.special import ndtri
 import zeroevidence as ze
 from tests.effort import repetitions
 from zeroevidence.calibrate.logistic import fit_logistic
-from zeroevidence.cli import main
 from zeroevidence.data.formats.scores.read import read_scores
 from zeroevidence.data.matrix import FoldedScores, ScoreMatrix
 from zeroevidence.data.scores import Pairs, Scores
@@ -377,15 +376,12 @@ def written(path, data, way):
 
 @pytest.mark.parametrize("other", [None, "--dev", "--calibrate"])
 @pytest.mark.parametrize("way", WRITTEN)
-def test_the_printed_threshold_applied_to_the_file_gives_the_printed_rates(way, other, tmp_path, capsys):
+def test_the_printed_threshold_applied_to_the_file_gives_the_printed_rates(way, other, run, tmp_path):
     target, nontarget = written(tmp_path / "case.csv", drawn(1, 0.2), way)
     written(tmp_path / "other.csv", drawn(0, 0.2), way)
-    arguments = [str(tmp_path / "case.csv"), *([other, str(tmp_path / "other.csv")] if other else []), *WRITTEN[way][2]]
-    shown = []
-    for form in ("text", "json"):
-        with pytest.raises(SystemExit):
-            main(["evaluate", *arguments, "--threshold", "--intervals", "0", "--null", "0", "-f", form])
-        shown.append(capsys.readouterr().out)
+    arguments = [tmp_path / "case.csv", *([other, tmp_path / "other.csv"] if other else []), *WRITTEN[way][2]]
+    arguments += ["--threshold", "--intervals", "0", "--null", "0"]
+    shown = [run("evaluate", *arguments, "-f", form)[1] for form in ("text", "json")]
     (row,) = from_json(shown[1])
     sentence = " ".join(shown[0].split())
     at = float(re.search(r"accept scores (?:from|up to) (\S+?)(?: on)?,", sentence)[1])
@@ -507,24 +503,18 @@ def test_scores_that_point_the_wrong_way_are_refused():
         threshold(TARGET)
 
 
-def test_the_command_prints_and_keeps_it(tmp_path, capsys):
+def test_the_command_prints_and_keeps_it(run, tmp_path):
     lines = [f"{score} 1" for score in TARGET[:60]] + [f"{score} 0" for score in NONTARGET[:60]]
     (tmp_path / "a.txt").write_text("\n".join(lines))
-    common = ["evaluate", str(tmp_path / "a.txt"), "--intervals", "0", "--null", "0"]
+    common = ["evaluate", tmp_path / "a.txt", "--intervals", "0", "--null", "0"]
     options = ["--threshold", "--dcf-prior", "0.2", "--c-miss", "2"]
     expected = threshold(TARGET[:60], NONTARGET[:60], prior=0.2, c_miss=2.0)
-
-    def run(*more):
-        with pytest.raises(SystemExit) as stop:
-            main([*common, *more])
-        assert stop.value.code == 0
-        return capsys.readouterr().out
-
-    shown = " ".join(run(*options).split())
+    (code, text, _), (_, document, _) = (run(*common, *options, *form) for form in ((), ("-f", "json")))
+    shown = " ".join(text.split())
+    assert code == 0
     assert "Threshold (prior 0.2, cost of a miss 2, of a false alarm 1): accept scores from " in shown
     assert f"accept scores from {expected.score:.6g} on" in shown
-    document = run(*options, "-f", "json")
     assert json.loads(document)["rows"][0]["threshold"]["score"] == pytest.approx(expected.score)
     (row,) = from_json(document)
     assert from_json(to_json([row]))[0].threshold == row.threshold
-    assert "Threshold (" not in run()
+    assert "Threshold (" not in run(*common)[1]

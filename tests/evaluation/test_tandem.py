@@ -226,20 +226,12 @@ def test_intervals_say_what_was_resampled():
 
 
 def test_all_attacks_together_stand_for_others_like_them():
-    def with_attacks(number):
-        rng = np.random.default_rng(1)
-        attack = rng.integers(0, number, 800)
-        names = np.array([f"A{i:02}" for i in attack])
-        who = np.array([f"s{i}" for i in rng.integers(0, 20, 800)])
-        spoof = TrialScores(rng.normal(0, 1, 800) + 2.0 * (attack % 2), speakers=who, attacks=names)
-        return TandemScores(cm_bonafide=TrialScores(rng.normal(3, 1, 800), speakers=who), cm_spoof=spoof)
-
-    (few,), (many,) = (evaluate_tandem(with_attacks(number)) for number in (2, 8))
+    (few,), (many,) = (evaluate_tandem(countermeasure(number)) for number in (2, 8))
     assert few["cm_eer"].method.endswith("interval by speaker")
     assert many["cm_eer"].method.endswith("interval by speaker and attack")
     assert many["cm_eer"].high - many["cm_eer"].low > 2 * (few["cm_eer"].high - few["cm_eer"].low)
     assert many["cm_eer"].spread.freedom < 10
-    by_attack = evaluate_tandem(with_attacks(8), by="attack")
+    by_attack = evaluate_tandem(countermeasure(8), by="attack")
     assert by_attack[0].metrics == many.metrics
     assert by_attack[1]["cm_eer"].method.endswith("interval by speaker")
 

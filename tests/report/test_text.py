@@ -297,10 +297,16 @@ def test_several_recordings_follow_the_measures(audit_rows):
     found = audit_rows[3].recordings
     assert "Several recordings of one person" in one
     line = next(line for line in one.splitlines() if re.match(r"\s*3\s", line))
-    assert line.split()[:2] == ["3", f"{100 * found.top1[2]:.2f}"]
+    assert line.split()[:3] == ["3", "20", f"{100 * found.top1[2]:.2f}"]
     assert "hold 10 recordings of one person could not be tried" in " ".join(one.split())
-    several = render(audit_rows, "text", verbose=True)
-    assert "ALID [bit] of 3" in " ".join(several.replace("\u00a0", " ").split())
+    several = render(audit_rows, "text", verbose=True).partition("Several recordings of one person")[2]
+    lines = [line.split() for line in several.splitlines() if re.match(r"[14] ", line)]
+    assert [[words[0], *words[-8:-6]] for words in lines] == [
+        ["4", "1", "20"],
+        ["4", "3", "20"],
+        ["1", "1", "20"],
+        ["1", "3", "20"],
+    ]
     for less in ({"measures": ["top1"], "verbose": True}, {}):
         assert "Several recordings" not in render(audit_rows, "text", **less)
 
