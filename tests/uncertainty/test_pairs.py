@@ -15,11 +15,12 @@ from zeroevidence.measure.pairs.verification import eer_atom_costs
 from zeroevidence.measure.search.disclosure import RowEvidence, row_evidence
 from zeroevidence.measure.search.longitudinal import link_probability
 from zeroevidence.measure.search.rank import rank_disclosure
+from zeroevidence.measure.search.sizes import IdentityEvidence
 from zeroevidence.measure.views import PairSettings
 from zeroevidence.uncertainty.groups import batches, draw_groups, draw_halves, find_clusters
 from zeroevidence.uncertainty.lists import PreparedScores
 from zeroevidence.uncertainty.pairs import PairResampler, _Subset
-from zeroevidence.uncertainty.search import IdentityEvidence, SearchResampler
+from zeroevidence.uncertainty.search import SearchResampler
 
 
 def matrix(n_speakers=6, per_speaker=4, seed=0, ties=False):

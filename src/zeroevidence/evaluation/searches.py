@@ -21,12 +21,12 @@ from zeroevidence.evaluation.search_task import SearchResult, SearchTask
 from zeroevidence.measure.search import longitudinal
 from zeroevidence.measure.search.disclosure import RowEvidence, join_evidence, row_evidence
 from zeroevidence.measure.search.longitudinal import FusedEvidence
-from zeroevidence.measure.search.sizes import SearchedFold
+from zeroevidence.measure.search.sizes import IdentityEvidence, SearchedFold
 from zeroevidence.measure.softplus import LN2
 from zeroevidence.measure.views import NameCounts
 from zeroevidence.run import Run
 from zeroevidence.uncertainty.null import ROWS_LIMIT
-from zeroevidence.uncertainty.search import HypotheticalRanks, IdentityEvidence, SearchResampler
+from zeroevidence.uncertainty.search import HypotheticalRanks, SearchResampler
 
 
 @dataclass(frozen=True, slots=True, eq=False)

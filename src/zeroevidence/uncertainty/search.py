@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from zeroevidence.measure.search import disclosure
 from zeroevidence.measure.search.disclosure import RowEvidence, mean_line, search_view
 from zeroevidence.measure.search.longitudinal import singling_out_by_chance
 from zeroevidence.measure.search.rank import count_names, first_identity, join_names, rank_distribution
-from zeroevidence.measure.search.sizes import RefittedSearch
+from zeroevidence.measure.search.sizes import IdentityEvidence, RefittedSearch
 from zeroevidence.measure.softplus import LN2
 from zeroevidence.measure.views import NameCounts, SearchView
 from zeroevidence.uncertainty.groups import BATCH, batches, draw_groups, draw_halves, generator
@@ -29,50 +28,6 @@ from zeroevidence.uncertainty.spread import effective_number, unseen_share
 
 _MOST_RANKS = 50_000_000  # groups times identities
 _COLUMNS = 33  # identities from which on a table over weights is quicker than every weight by itself
-
-
-@dataclass(frozen=True, eq=False)
-class IdentityEvidence:
-    """Evidence of a search about every identity, trials x identities.
-
-    Parameters
-    ----------
-    scores
-        The scores.
-    mated
-        The column of the true identity of each trial.
-    lid
-        LID of each identity as if it were the true one.
-    prior
-        Probability of each identity beforehand.
-    fires
-        Whether the predicate of singling out fires on each identity.
-    """
-
-    scores: FloatArray
-    mated: IntArray
-    lid: FloatArray
-    prior: FloatArray
-    fires: BoolArray
-
-    @cached_property
-    def fired(self) -> IntArray:
-        """Number of identities on which the predicate of each trial fires."""
-        return np.asarray(np.count_nonzero(self.fires, axis=1))
-
-    def without(self, columns: IntArray, rows: IntArray, evidence: RowEvidence) -> tuple[RowEvidence, IntArray]:
-        """Return the evidence of some trials without some identities, and whether each singles an identity out."""
-        mated, removed = self.mated[rows], np.ix_(rows, columns)
-        true = self.scores[rows, mated][:, None]
-        greater = evidence.greater[rows] - (self.scores[removed] > true).sum(axis=1)
-        equal = evidence.equal[rows] - (self.scores[removed] == true).sum(axis=1)
-        fires = self.fired[rows] - self.fires[removed].sum(axis=1)
-        # The posterior of the identities that are left out goes to the others, and so does their prior.
-        lost = np.exp2(self.lid[removed]) @ self.prior[columns]
-        normalisation = np.log1p(-np.minimum(lost, 1.0 - 1e-15)) - np.log1p(-self.prior[columns].sum())
-        lid = self.lid[rows, mated] - normalisation / LN2
-        identities = evidence.identities - len(columns)
-        return RowEvidence(lid, greater, equal, identities), (fires == 1).astype(np.int64)
 
 
 class SearchResampler:

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray
 from zeroevidence.calibrate.rows import FitFunction, Fold, RowCalibration, fit_rows, row_llrs
-from zeroevidence.measure.search.disclosure import join_evidence, mean_line, row_evidence, search_view
+from zeroevidence.measure.search.disclosure import RowEvidence, join_evidence, mean_line, row_evidence, search_view
 from zeroevidence.measure.search.longitudinal import SizeCurve, check_sizes, lid_of_llrs, singled_out
+from zeroevidence.measure.softplus import LN2
 from zeroevidence.measure.views import SearchView
 
 MATRIX_LIMIT = 2_000_000  # scores; beyond, drawing subsets of every row takes too long
@@ -40,6 +42,50 @@ def fit_without(fold: Fold, left_out: BoolArray) -> Fold | None:
     if calibration.fit is not None:
         calibration = fit_rows(scores, mated, calibration.fit, near=calibration)
     return Fold(fold.rows, calibration, scores, mated)
+
+
+@dataclass(frozen=True, eq=False)
+class IdentityEvidence:
+    """Evidence of a search about every identity, trials x identities.
+
+    Parameters
+    ----------
+    scores
+        The scores.
+    mated
+        The column of the true identity of each trial.
+    lid
+        LID of each identity as if it were the true one.
+    prior
+        Probability of each identity beforehand.
+    fires
+        Whether the predicate of singling out fires on each identity.
+    """
+
+    scores: FloatArray
+    mated: IntArray
+    lid: FloatArray
+    prior: FloatArray
+    fires: BoolArray
+
+    @cached_property
+    def fired(self) -> IntArray:
+        """Number of identities on which the predicate of each trial fires."""
+        return np.asarray(np.count_nonzero(self.fires, axis=1))
+
+    def without(self, columns: IntArray, rows: IntArray, evidence: RowEvidence) -> tuple[RowEvidence, IntArray]:
+        """Return the evidence of some trials without some identities, and whether each singles an identity out."""
+        mated, removed = self.mated[rows], np.ix_(rows, columns)
+        true = self.scores[rows, mated][:, None]
+        greater = evidence.greater[rows] - (self.scores[removed] > true).sum(axis=1)
+        equal = evidence.equal[rows] - (self.scores[removed] == true).sum(axis=1)
+        fires = self.fired[rows] - self.fires[removed].sum(axis=1)
+        # The posterior of the identities that are left out goes to the others, and so does their prior.
+        lost = np.exp2(self.lid[removed]) @ self.prior[columns]
+        normalisation = np.log1p(-np.minimum(lost, 1.0 - 1e-15)) - np.log1p(-self.prior[columns].sum())
+        lid = self.lid[rows, mated] - normalisation / LN2
+        identities = evidence.identities - len(columns)
+        return RowEvidence(lid, greater, equal, identities), (fires == 1).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
