@@ -106,14 +106,6 @@ def test_similarity_is_added_beside_the_original_row():
     assert add_similarity(rows[1:])[0].metrics.keys() == rows[1][0].metrics.keys()
 
 
-def test_every_public_name_can_be_imported():
-    for name in ze.__all__:
-        assert getattr(ze, name) is not None
-    assert set(ze.__all__) <= set(dir(ze))
-    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        _ = ze.nonsense
-
-
 def test_results_do_not_depend_on_what_runs_abreast(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     lines = []

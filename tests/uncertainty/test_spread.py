@@ -9,7 +9,6 @@ from scipy import stats
 from zeroevidence.uncertainty.recordings import RecordingNumbers
 from zeroevidence.uncertainty.spread import (
     Spread,
-    effective_number,
     estimate_bias,
     estimate_spread,
     is_biased,
@@ -156,12 +155,6 @@ def test_two_sources_by_welch_and_satterthwaite():
     both = first.combine(second)
     assert both.error == pytest.approx(0.5)
     assert both.freedom == pytest.approx(0.5**4 / (0.3**4 / 19 + 0.4**4 / 7))
-
-
-def test_unequal_people_count_as_fewer():
-    shares = 1.0 / np.arange(1, 31)
-    assert effective_number(np.ones(30)) == pytest.approx(30.0)
-    assert 9 < effective_number(shares) < 11
 
 
 def test_nothing_to_leave_out_gives_no_spread():
