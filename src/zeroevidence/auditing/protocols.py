@@ -21,7 +21,7 @@ from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.evaluation.rows.about import Protocol, SexSource
-from zeroevidence.protect.assessment.classifiers.gaussian import GaussianClassifier
+from zeroevidence.protect.assessment.classifiers.estimators import GaussianClassifier
 from zeroevidence.registry import Registry
 
 NUMBERS = (1, 2, 4)  # of enrolled recordings of each person

@@ -22,8 +22,7 @@ from zeroevidence.measure.pairs.zebra import LN2, d_ece, evidence_gain
 from zeroevidence.protect import AttackOptions, Roles, assess
 from zeroevidence.protect.assessment.class_learning import ClassSample, speaker_folds, train_classifiers
 from zeroevidence.protect.assessment.classifiers import CLASSIFIERS
-from zeroevidence.protect.assessment.classifiers.estimators import LogLinear
-from zeroevidence.protect.assessment.classifiers.gaussian import GaussianClassifier
+from zeroevidence.protect.assessment.classifiers.estimators import GaussianClassifier, LogLinear
 from zeroevidence.protect.assessment.rows import add_choice_flags
 from zeroevidence.report.verdict import verdict
 
