@@ -417,7 +417,6 @@ def test_how_people_were_used_is_said_where_it_is_known():
     )
 
 
-NOT_TESTED = "Whether it is the voice or the room and the microphone that gives people away was not tested."
 NOT_FOUND = "without any voice, are not told apart from guessing"
 WITHOUT_VOICE = "Without any voice, pauses and channel put the right name to 24 % of the"
 ALONE = "so this is about recordings, and not about voices alone."
@@ -460,7 +459,7 @@ UNPROTECTED = search_row(0.9, 3.0, about=AGAINST.control, system="unprotected")
         (text, NOT_FOUND, [[attack(), *NOTHING]], [[FAILED, *NOTHING], [attack(), BEFORE, AFTER]]),
         (
             text,
-            NOT_TESTED,
+            ROOM,
             [
                 [attack()],
                 [attack(), room(2.0, "untested", original=True), UNTESTED],
