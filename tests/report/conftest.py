@@ -24,20 +24,20 @@ THREATS = {
 }
 
 
-def named_search(scores, mated, name="p", **options):
-    """An evaluation of a search through people who are numbered."""
-    names = np.array([f"{name}{i:03d}" for i in range(scores.shape[1])])
+def named_search(shift, each=4, *, seed=0, people=20, name="p", raised=0.0, **options):
+    """Evaluate a search through numbered people: how far each stands out, how often, and who comes up for everybody."""
+    mated = np.repeat(np.arange(people), each)
+    scores = np.random.default_rng(seed).normal(size=(len(mated), people)) + raised
+    scores[np.arange(len(mated)), mated] += np.broadcast_to(shift, people)[mated]
+    names = np.array([f"{name}{i:03d}" for i in range(people)])
     trials = np.array([f"utt{i:03d}" for i in range(len(mated))])
     return ze.evaluate(ze.ScoreMatrix(scores, mated, trials, names, names[mated], names), **options)
 
 
 def make_search(shift, *, seed=0, people=20, name="p", options=OPTIONS, run=RUN, about=None, **labels):
     """A search through people whose voices stand out by `shift`."""
-    rng = np.random.default_rng(seed)
-    mated = np.repeat(np.arange(people), 4)
-    scores = rng.normal(0.0, 1.0, (len(mated), people))
-    scores[np.arange(len(mated)), mated] += shift
-    return named_search(scores, mated, name, labels=labels, about=about, options=options, run=run)
+    how = {"labels": labels, "about": about, "options": options, "run": run}
+    return named_search(shift, seed=seed, people=people, name=name, **how)
 
 
 def make_pairs(shift, *, seed=0, options=OPTIONS, about=None, **labels):
@@ -80,12 +80,7 @@ def audit(demo_audits):
 @pytest.fixture(scope="session")
 def hub():
     """A search in which one name comes up for half of everybody's recordings."""
-    rng = np.random.default_rng(4)
-    mated = np.repeat(np.arange(20), 10)
-    scores = rng.normal(0.0, 1.0, (len(mated), 20))
-    scores[np.arange(len(mated)), mated] += 1.5
-    scores[:, 0] += 2.5
-    return named_search(scores, mated, labels={"system": "sys"}, options=OPTIONS)
+    return named_search(1.5, 10, seed=4, raised=2.5 * np.eye(20)[0], labels={"system": "sys"}, options=OPTIONS)
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import re
 from dataclasses import astuple
 from math import log2
 
-import numpy as np
 import pytest
 
 import zeroevidence as ze
@@ -36,12 +35,9 @@ FIXED = {"95", "80", "2", "10"}
 
 def attacked(leak, people, most, seed, about, **labels):
     """A search in which the first person has `most` recordings, and everybody else four."""
-    rng = np.random.default_rng(seed)
-    mated = np.repeat(np.arange(people), [most, *[4] * (people - 1)])
-    scores = rng.normal(0.0, 1.0, (len(mated), people))
-    scores[np.arange(len(mated)), mated] += leak
     labels |= {"dataset": "d", "backend": "cosine"}
-    return named_search(scores, mated, labels=labels, about=about, options=OPTIONS)
+    how = {"labels": labels, "about": about, "options": OPTIONS}
+    return named_search(leak, [most, *[4] * (people - 1)], seed=seed, people=people, **how)
 
 
 @pytest.fixture(scope="module", params=range(len(AUDITS)))
