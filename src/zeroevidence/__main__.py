@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 
 from zeroevidence.errors import Interrupted, interruptible
 
@@ -20,8 +21,15 @@ def open_closed_streams() -> None:
 
 
 def main() -> None:
-    """Run the command line; a signal ends it with one line, also while modules are imported."""
+    """Run the command line; a signal ends it with one line, also while modules are imported.
+
+    Warnings of libraries are for developers, who ask for them with ``python -W``; users are told in words.
+    """
     open_closed_streams()
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
+        warnings.filterwarnings("default", "the Hopper kernel is unavailable")
+        os.environ["PYTHONWARNINGS"] = "ignore"  # of processes that it starts
     try:
         with interruptible():
             from zeroevidence.cli import main as run_command_line

@@ -215,6 +215,24 @@ def test_what_needs_a_search_is_refused_without_one(run, tmp_path):
     assert not (tmp_path / "x.csv").exists()
 
 
+@pytest.mark.parametrize("asked", [False, True])
+def test_warnings_of_libraries_are_shown_to_those_who_ask(asked):
+    program = (
+        "import subprocess, sys, warnings, zeroevidence.cli, zeroevidence.__main__ as program\n"
+        "child = [sys.executable, '-c', 'import warnings; warnings.warn(\"of a child\", RuntimeWarning)']\n"
+        "zeroevidence.cli.main = lambda: (subprocess.run(child), warnings.warn('of a library', RuntimeWarning))\n"
+        "program.main()\n"
+    )
+    options = ["-W", "default"] if asked else []
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONWARNINGS"}
+    ended = subprocess.run(
+        [sys.executable, *options, "-c", program], env=environment, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0
+    assert ("of a library" in ended.stderr) == asked
+    assert asked or ended.stderr == ""
+
+
 def test_a_prior_and_people_of_both_sets(run, searches, tmp_path):
     speakers = sorted({line.split()[0] for line in searches["eval"][1].read_text().splitlines()})
     prior = tmp_path / "prior"

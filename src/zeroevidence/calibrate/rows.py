@@ -429,7 +429,7 @@ def speaker_folds(speakers: IntArray, *, folds: int = _FOLDS, seed: int = 0) -> 
     """
     people = np.unique(speakers)
     if len(people) < 2:
-        raise InputError(f"all trials are of {len(people)} speaker; expected at least two to cross-fit over")
+        raise InputError(f"all trials are of {len(people)} speaker; expected at least two speakers to cross-fit over")
     order = np.random.default_rng(seed).permutation(people)
     return [np.flatnonzero(np.isin(speakers, part)) for part in np.array_split(order, min(folds, len(people)))]
 

@@ -322,11 +322,17 @@ def check_archive(stream: BinaryIO, path: str | Path) -> None:
 
 def check_array(stream: Any, held: int, path: str | Path) -> None:
     """Refuse an npy array whose header announces more bytes than the `held` ones of the file."""
-    version = np.lib.format.read_magic(stream)
-    if version > (2, 0):
-        return  # field names in UTF-8, which no array of ours has; NumPy reads it or refuses it
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, _, dtype = read(stream)
+    shape, dtype = array_header(stream)
     size = dtype.itemsize * math.prod(map(int, shape))
     if size > held and not dtype.hasobject:
         raise InputError(f"announces {size} bytes, but has {held}; the file is damaged", path=path)
+
+
+def array_header(stream: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Return the shape and the type that an npy announces; none of a version that no array of ours has."""
+    version = np.lib.format.read_magic(stream)
+    if version > (2, 0):
+        return (), np.dtype(object)  # NumPy reads it or refuses it
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read(stream)
+    return shape, dtype

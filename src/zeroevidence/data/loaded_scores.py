@@ -9,9 +9,9 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from zeroevidence._typing import FloatArray, StrArray
+from zeroevidence._typing import FloatArray
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.data.scores import KINDS, Pairs, Scores, TandemScores
+from zeroevidence.data.scores import KINDS, Scores, TandemScores, pool_scores
 from zeroevidence.errors import InputError
 
 Rule: TypeAlias = Literal[
@@ -232,9 +232,6 @@ def scale_tandem(
     return TandemScores(**classes), tuple(rules)
 
 
-Side = Literal["enrolment", "trial"]
-
-
 def check_units(*parts: LoadedScores) -> None:
     """Refuse scores that belong together where only some are known to be likelihood ratios."""
     known = {Scale.of(part.relaxed).llr is not None for part in parts}
@@ -264,41 +261,7 @@ def pool_groups(parts: Sequence[LoadedScores], label: str) -> LoadedScores:
     """
     check_units(*parts)
     scores = [part.data.to_scores() for part in parts]
-    target = np.concatenate([group.target for group in scores])
-    nontarget = np.concatenate([group.nontarget for group in scores])
     relaxed = (RelaxedRule("pooled", len(parts), how=label), *(rule for part in parts for rule in part.relaxed))
     left_out = [part.same_session for part in parts if part.same_session is not None]
     same_session = sum(left_out[1:], left_out[0]) if left_out else None
-    if any(group.target_pairs is None for group in scores):
-        return LoadedScores(Scores(target, nontarget), parts[0].format, parts[0].key_format, relaxed)
-    enrolments, enrolment_speakers, enrolment_places = _identifiers(scores, "enrolment")
-    trials, trial_speakers, trial_places = _identifiers(scores, "trial")
-    pairs = []
-    for side in ("target_pairs", "nontarget_pairs"):
-        parts_of_side = [getattr(group, side) for group in scores]
-        enrolment = [at[pair.enrolment] for at, pair in zip(enrolment_places, parts_of_side, strict=True)]
-        trial = [at[pair.trial] for at, pair in zip(trial_places, parts_of_side, strict=True)]
-        pairs.append(Pairs(np.concatenate(enrolment), np.concatenate(trial)))
-    speakers = enrolment_speakers, trial_speakers
-    data = Scores(target, nontarget, pairs[0], pairs[1], enrolments, trials, *speakers)
-    return LoadedScores(data, parts[0].format, parts[0].key_format, relaxed, same_session)
-
-
-def _identifiers(scores: Sequence[Scores], side: Side) -> tuple[StrArray, StrArray | None, list[np.ndarray]]:
-    """Return all identifiers of a side, their speakers where known, and the positions of each group's identifiers."""
-    identifiers = [getattr(group, f"{side}s") for group in scores]
-    names, inverse = np.unique(np.concatenate(identifiers), return_inverse=True)
-    places = np.split(inverse, np.cumsum([len(group) for group in identifiers])[:-1])
-    group_speakers = [getattr(group, f"{side}_speakers") for group in scores]
-    if all(group is None for group in group_speakers):
-        return names, None, places
-    speakers = np.full(len(names), "", dtype=object)
-    for part, at in zip(group_speakers, places, strict=True):
-        if part is None:
-            continue
-        other = (speakers[at] != "") & (part != "") & (speakers[at] != part)
-        if other.any():
-            first = int(np.flatnonzero(other)[0])
-            raise InputError(f"{names[at[first]]!s} is {speakers[at[first]]} in one group and {part[first]} in another")
-        speakers[at] = np.where(part == "", speakers[at], part)
-    return names, speakers.astype(np.str_), places
+    return LoadedScores(pool_scores(scores), parts[0].format, parts[0].key_format, relaxed, same_session)

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
-from zeroevidence.data.scores import Pairs, Scores, as_array, check_scores, distinct_speakers, frozen, owned
+from zeroevidence.data.scores import (
+    Pairs,
+    Scores,
+    as_array,
+    check_scores,
+    distinct_speakers,
+    frozen,
+    owned,
+    pool_scores,
+)
 from zeroevidence.errors import InputError
 
 
@@ -351,31 +359,7 @@ class FoldedScores:
 
     def to_scores(self) -> Scores:
         """Return all comparisons of all folds as two classes; those of several splits recur."""
-        folds = [part.to_scores() for part in self.parts]
-        target, nontarget = (
-            np.concatenate([getattr(fold, name) for fold in folds]) for name in ("target", "nontarget")
-        )
-        enrolments, columns, people = _distinct([(fold.enrolments, fold.enrolment_speakers) for fold in folds])
-        trials, rows, speakers = _distinct([(fold.trials, fold.trial_speakers) for fold in folds])
-
-        def pairs(kind: str) -> Pairs:
-            of_folds = [getattr(fold, kind) for fold in folds]
-            enrolment = [place[fold.enrolment] for place, fold in zip(columns, of_folds, strict=True)]
-            trial = [place[fold.trial] for place, fold in zip(rows, of_folds, strict=True)]
-            return Pairs(np.concatenate(enrolment), np.concatenate(trial))
-
-        sides = enrolments, trials, people, speakers
-        return Scores(target, nontarget, pairs("target_pairs"), pairs("nontarget_pairs"), *sides)
-
-
-def _distinct(folds: Sequence[tuple[Any, Any]]) -> tuple[StrArray, list[IntArray], StrArray]:
-    """Return the distinct names of all folds as they come, the places of those of each fold, and their speakers."""
-    names, speakers = (np.concatenate(side) for side in zip(*folds, strict=True))
-    _, first, place = np.unique(names, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    places = np.argsort(order)[place]
-    kept = first[order]
-    return names[kept], np.split(places, np.cumsum([len(fold) for fold, _ in folds])[:-1]), speakers[kept]
+        return pool_scores([part.to_scores() for part in self.parts])
 
 
 def column_speakers(part: ScoreMatrix) -> StrArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from numbers import Real
 from typing import Any, TypeVar
@@ -227,6 +227,43 @@ class Scores:
     def speakers(self) -> StrArray | None:
         """Distinct known speakers on either side, None where speakers are unknown."""
         return distinct_speakers(self.enrolment_speakers, self.trial_speakers)
+
+
+def pool_scores(parts: Sequence[Scores]) -> Scores:
+    """Return the scores of all parts as one; identifiers that several parts share are the same, of one speaker."""
+    target, nontarget = (np.concatenate([getattr(part, name) for part in parts]) for name in ("target", "nontarget"))
+    if any(part.target_pairs is None for part in parts):
+        return Scores(target, nontarget)
+    enrolments, columns, people = _distinct_names([(part.enrolments, part.enrolment_speakers) for part in parts])
+    trials, rows, speakers = _distinct_names([(part.trials, part.trial_speakers) for part in parts])
+    target_pairs, nontarget_pairs = (
+        Pairs(
+            np.concatenate([place[pairs.enrolment] for place, pairs in zip(columns, of_parts, strict=True)]),
+            np.concatenate([place[pairs.trial] for place, pairs in zip(rows, of_parts, strict=True)]),
+        )
+        for of_parts in zip(*((part.target_pairs, part.nontarget_pairs) for part in parts), strict=True)
+    )
+    return Scores(target, nontarget, target_pairs, nontarget_pairs, enrolments, trials, people, speakers)
+
+
+def _distinct_names(parts: Sequence[tuple[Any, Any]]) -> tuple[StrArray, list[IntArray], StrArray | None]:
+    """Return the distinct names of all parts as they come, the places of those of each part, and their speakers."""
+    names = np.concatenate([names for names, _ in parts])
+    _, first, place = np.unique(names, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    names, place = names[first[order]], np.argsort(order)[place]
+    places = np.split(place, np.cumsum([len(names) for names, _ in parts])[:-1])
+    if all(people is None for _, people in parts):
+        return names, places, None
+    speakers = np.full(len(names), "", dtype=object)
+    for at, (_, people) in zip(places, parts, strict=True):
+        heard = speakers[at] if people is None else np.where(people == "", speakers[at], people)
+        other = (speakers[at] != "") & (speakers[at] != heard)
+        if other.any():
+            row = at[other][0]
+            raise InputError(f"{names[row]!s} is {speakers[row]} in one group and {heard[other][0]} in another")
+        speakers[at] = heard
+    return names, places, speakers.astype(np.str_)
 
 
 def is_target(labels: ArrayLike) -> BoolArray:

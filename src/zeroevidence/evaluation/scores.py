@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zeroevidence._typing import FloatArray
 from zeroevidence.calibrate.pav import count, rank
-from zeroevidence.data.embeddings import row_numbers
 from zeroevidence.data.loaded_scores import LlrUnit, LoadedScores, RelaxedRule, SameSession, Scale, check_units
 from zeroevidence.data.matrix import FoldedScores, ScoreMatrix, closed_set_search
 from zeroevidence.data.preparing import sort_by_name
@@ -23,7 +21,6 @@ from zeroevidence.evaluation.curves import one_to_one_curves, search_curves
 from zeroevidence.evaluation.finding.beside import flag_row
 from zeroevidence.evaluation.people import exposed_curves, exposure_by_person, with_named_limits, with_worst_cases
 from zeroevidence.evaluation.rows.about import About
-from zeroevidence.evaluation.rows.curves import Trials
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.flags import (
     Flag,
@@ -46,7 +43,7 @@ from zeroevidence.evaluation.score_checks import (
     unit_flags,
 )
 from zeroevidence.evaluation.search_task import SearchResult, SearchTask, check_disjoint
-from zeroevidence.evaluation.searches import FoldedSearch, MatrixSearch
+from zeroevidence.evaluation.searches import FoldedSearch, MatrixSearch, prior_of_columns
 from zeroevidence.measure.measures import measures_of
 from zeroevidence.measure.pairs.linkability import ScoreView
 from zeroevidence.measure.views import Llrs
@@ -147,7 +144,7 @@ def evaluate(
     data = given.data if isinstance(given, LoadedScores) else given
     if row.trials is None or not isinstance(data, (Scores, ScoreMatrix)) or data.trials is None:
         return row
-    return replace(row, trials=_in_order_of(row.trials, data.trials))
+    return replace(row, trials=row.trials.in_order_of(data.trials))
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,7 +366,7 @@ def _task(
     search: SearchTask | None = None
     if matrix is not None and (dev_matrix is not None or len(np.unique(matrix.mated)) > 1):
         # The search compares scores with each other and with those of development people: all stay as they came.
-        search = MatrixSearch(matrix, dev_matrix, _prior(prior, matrix), options, run)
+        search = MatrixSearch(matrix, dev_matrix, prior_of_columns(prior, matrix), options, run)
     closed_set = matrix.to_scores() if matrix is not None and search is not None and left_out else None
     ranked = rank(pairs.target, pairs.nontarget)
     if pairs.target_pairs is None:  # nobody is named, so that only the scores themselves can put them in order
@@ -396,12 +393,6 @@ def _task(
         closed_set=closed_set,
         same_session=loaded.same_session,
     )
-
-
-def _in_order_of(trials: Trials, names: Any) -> Trials:
-    """The table of trials in the caller's order."""
-    order = np.argsort(row_numbers(names, trials.trial))
-    return Trials(*(getattr(trials, field.name)[order] for field in fields(Trials)))
 
 
 def _development(
@@ -445,16 +436,3 @@ def _calibrated(
     if given:
         return (pairs.target, pairs.nontarget), GIVEN
     return (None, None) if development is None else calibrate_pairs([(pairs, development)], options)
-
-
-def _prior(prior: Mapping[str, float] | None, rows: ScoreMatrix) -> FloatArray | None:
-    if prior is None:
-        return None
-    names = rows.enrolment_names
-    missing = [str(name) for name in names if name not in prior]
-    if missing:
-        raise InputError(f"prior: {missing[0]!r} is enrolled but has no probability")
-    unknown = sorted(set(prior) - set(names.tolist()))
-    if unknown:
-        raise InputError(f"prior: {unknown[0]!r} has a probability but is not enrolled")
-    return np.array([prior[str(name)] for name in names])

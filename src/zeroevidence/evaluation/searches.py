@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -11,6 +11,7 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.rows import Fold, RowFit, check_searchable, fit_rows, row_llrs, speaker_folds
 from zeroevidence.data.matrix import ExchangedPeople, FoldedScores, ScoreMatrix, column_speakers
 from zeroevidence.data.preparing import sort_by_name
+from zeroevidence.errors import InputError
 from zeroevidence.evaluation import search_task
 from zeroevidence.evaluation.people import count_by_person, first_names, names_on_top
 from zeroevidence.evaluation.rows.curves import Trials
@@ -27,6 +28,17 @@ from zeroevidence.measure.views import NameCounts
 from zeroevidence.run import Run
 from zeroevidence.uncertainty.null import ROWS_LIMIT
 from zeroevidence.uncertainty.search import HypotheticalRanks, SearchResampler
+
+
+def prior_of_columns(prior: Mapping[str, float] | None, matrix: ScoreMatrix) -> FloatArray | None:
+    """Return the probability of each enrolled identity, where these are given by name."""
+    if prior is None:
+        return None
+    names = matrix.enrolment_names.tolist()
+    for name in sorted(prior.keys() ^ set(names)):
+        wrong = "has a probability but is not enrolled" if name in prior else "is enrolled but has no probability"
+        raise InputError(f"prior: {name!r} {wrong}")
+    return np.array([prior[name] for name in names])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

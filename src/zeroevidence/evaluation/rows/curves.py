@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence.data.embeddings import row_numbers
 from zeroevidence.measure.search.disclosure import SpeakerRisk, by_speaker
 
 POINTS = 200  # of a curve
@@ -262,6 +263,11 @@ class Trials:
         means = (np.bincount(place, values) / times for values in (self.lid, self.rank, self.linked, self.certainty))
         kept = first[order]
         return Trials(self.trial[kept], self.speaker[kept], *(mean[order] for mean in means))
+
+    def in_order_of(self, names: StrArray) -> Trials:
+        """Return the trials in the order of these names."""
+        order = np.argsort(row_numbers(names, self.trial))
+        return Trials(*(getattr(self, field.name)[order] for field in fields(Trials)))
 
     @cached_property
     def by_speaker(self) -> SpeakerRisk:

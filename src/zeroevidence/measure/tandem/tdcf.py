@@ -262,16 +262,13 @@ def _joint_cost(u: FloatArray, v: FloatArray, asv: list[FloatArray], model: Cost
 
 def constrained_rates(view: TandemView) -> AsvRates | None:
     """Error rates of the verifier behind the countermeasure: those that the model fixes, else `view_rates`."""
-    fixed = fixed_rates(view.model)
-    return view_rates(view) if fixed is None else fixed
+    return fixed_rates(view.model) or view_rates(view)
 
 
 def fixed_rates(model: CostModel) -> AsvRates | None:
     """Error rates of the verifier that the model fixes; None where it fixes none."""
-    if model.asv is None:
-        return None
-    p_miss, p_fa, p_fa_spoof = model.asv
-    return AsvRates(p_miss=p_miss, p_fa=p_fa, p_fa_spoof=p_fa_spoof)
+    names = ("p_miss", "p_fa", "p_fa_spoof")
+    return None if model.asv is None else AsvRates(**dict(zip(names, model.asv, strict=True)))
 
 
 def view_rates(view: TandemView) -> AsvRates | None:

@@ -74,14 +74,6 @@ def test_voxceleb(tmp_path):
     assert loaded.data.speakers is None
 
 
-def test_two_columns(tmp_path):
-    loaded = read_scores(put(tmp_path, "s", "0.5 target\n-1 0\n2 1\n"))
-    assert (loaded.format, loaded.key_format) == ("two-column", None)
-    assert loaded.data.target.tolist() == [0.5, 2.0]
-    assert loaded.data.nontarget.tolist() == [-1.0]
-    assert loaded.data.trials is None
-
-
 @pytest.mark.parametrize("separator", [",", "\t", " "])
 def test_score_label_header(tmp_path, separator):
     text = "label score\ntarget 0.5\nnontarget 2\n".replace(" ", separator)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from zeroevidence._typing import StrArray
-from zeroevidence.data.files import check_size, naming_file, reading_file
+from zeroevidence.data.files import array_header, check_size, naming_file, reading_file
 from zeroevidence.data.formats.input_file import HDF5, NPY, NPZ, InputFile
 from zeroevidence.data.formats.scores.layout import Role, Table
 from zeroevidence.data.formats.scores.matrices import load_arrays
@@ -33,8 +34,8 @@ def is_labelled(file: InputFile) -> bool:
     try:
         with file.stream() as stream:
             if file.kind == NPY.name:
-                shape = _shape(stream)
-                two = 2 in shape or 3 in shape[1:]
+                shape = array_header(stream)[0]
+                two = len(shape) == 2 and (2 in shape or shape[1] == 3)
             else:
                 names = set(zipfile.ZipFile(stream).namelist())
                 pairs = (_NAMED, _HYPOTHESES, _UNNAMED)
@@ -44,14 +45,6 @@ def is_labelled(file: InputFile) -> bool:
         return array is not None and (_pair(array) is not None or _has_people(array))
     except Exception:  # the reader of matrices reports what is wrong with it
         return False
-
-
-def _shape(stream: Any) -> tuple[int, ...]:
-    """Return the shape that an npy of two dimensions announces, () for others."""
-    version = np.lib.format.read_magic(stream)
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape: tuple[int, ...] = read(stream)[0]
-    return shape if len(shape) == 2 else ()
 
 
 def _pair(array: Any) -> tuple[Any, Any] | None:
@@ -87,21 +80,26 @@ def read_labelled(file: InputFile, _role: Role) -> Table:
         names = {column: numbers.astype(np.int64).astype(np.str_) for column, numbers in people.items()}
         return Table(file.name, _ARRAYS, pl.DataFrame({**names, "score": score.astype(np.float64)}), None)
     arrays = _by_usual_names(arrays, file.name)
-    scores, labels = arrays["scores"], arrays["labels"]
+    table = score_table(file, arrays["scores"], _ARRAYS)
+    for name, array in arrays.items():
+        if array.shape != arrays["scores"].shape:
+            raise InputError(f"{name}: shape {array.shape}; expected {len(table.frame)}, one per score", path=file.name)
+    with naming_file(file.name):
+        columns = {"label": is_target(arrays["labels"])}
+    columns |= {column: arrays[name].astype(np.str_) for column, name in _IDS.items() if name in arrays}
+    return replace(table, frame=table.frame.with_columns(**{name: pl.Series(cells) for name, cells in columns.items()}))
+
+
+def score_table(file: InputFile, scores: Any, format: str) -> Table:
+    """Return an array of scores as a table without lines."""
     if scores.ndim != 1 or scores.dtype.kind not in "iuf" or not scores.size:
         advice = " (of two log-posteriors: x[:, 1] - x[:, 0])" if scores.shape[1:] == (2,) else ""
         reason = f"scores: {scores.dtype} of shape {scores.shape}; expected numbers, one per trial{advice}"
         raise InputError(reason, path=file.name)
-    for name, array in arrays.items():
-        if array.shape != scores.shape:
-            raise InputError(f"{name}: shape {array.shape}; expected {len(scores)}, one per score", path=file.name)
     problems = FileProblems(file.name)
     for at in np.flatnonzero(np.isnan(scores)).tolist():
         problems.add(None, f"score {scores[at]} at position {at} is not finite; expected a finite number")
-    with naming_file(file.name):
-        columns = {"score": scores.astype(np.float64), "label": is_target(labels)}
-    columns |= {column: arrays[name].astype(np.str_) for column, name in _IDS.items() if name in arrays}
-    return Table(file.name, _ARRAYS, pl.DataFrame(columns), None, tuple(problems.all()))
+    return Table(file.name, format, pl.DataFrame({"score": scores.astype(np.float64)}), None, tuple(problems.all()))
 
 
 def _by_usual_names(arrays: dict[str, Any], file: str) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.data.files import is_folder, naming_file
@@ -25,7 +24,7 @@ from zeroevidence.data.formats.input_file import (
 from zeroevidence.data.formats.lists import SpeakerList, read_speakers
 from zeroevidence.data.formats.scores import detect
 from zeroevidence.data.formats.scores.join import build_scores, join, one_class_problem
-from zeroevidence.data.formats.scores.labelled_arrays import only_array
+from zeroevidence.data.formats.scores.labelled_arrays import only_array, score_table
 from zeroevidence.data.formats.scores.layout import HEAD, Table, labelled_by_people, sample_lines, with_measured_scores
 from zeroevidence.data.formats.scores.matrices import load_arrays, not_finite
 from zeroevidence.data.formats.scores.score_format import (
@@ -38,7 +37,7 @@ from zeroevidence.data.formats.scores.score_format import (
     format_names,
 )
 from zeroevidence.data.formats.scores.text_reader import read_text
-from zeroevidence.data.formats.text import FileProblems, collecting, refuse_binary
+from zeroevidence.data.formats.text import collecting, refuse_binary
 from zeroevidence.data.loaded_scores import LlrUnit, LoadedScores, RelaxedRule, Scale
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, Problem, UsageError
@@ -369,11 +368,6 @@ def _array_table(file: InputFile) -> Table:
     scores = only_array(file) if hdf5 else load_arrays(file, "scores", ("scores",)).get("scores")
     if scores is not None and scores.ndim == 2 and scores.shape[1] == 1:
         scores = scores[:, 0]
-    if scores is None or scores.ndim != 1 or scores.dtype.kind not in "iuf" or not scores.size:
-        content = "no array named scores" if scores is None else f"{scores.dtype} of shape {scores.shape}"
-        raise InputError(f"{content}; expected numbers, one per trial", path=file.name)
-    problems = FileProblems(file.name)
-    for at in np.flatnonzero(np.isnan(scores)).tolist():
-        problems.add(None, f"score {scores[at]} at position {at} is not finite; expected a finite number")
-    frame = pl.DataFrame({"score": scores.astype(np.float64)})
-    return Table(file.name, detect.LIST, frame, None, tuple(problems.all()))
+    if scores is None:
+        raise InputError("no array named scores; expected numbers, one per trial", path=file.name)
+    return score_table(file, scores, detect.LIST)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ def pop_named(values: MutableMapping[str, Any], names: tuple[str, ...]) -> Any:
 
 def text_column(frame: pl.DataFrame, name: str | None) -> Any:
     """Return a column as an array of text; None where there is no such column."""
-    return None if name is None else frame[name].cast(pl.String).to_numpy()
+    return None if name is None else frame[name].cast(pl.String).fill_null("").to_numpy()
 
 
 def read_npy(file: InputFile) -> Embeddings:
@@ -165,9 +165,8 @@ def read_csv(file: InputFile) -> Embeddings:
         empty = frame[name].is_null().arg_true()
         if len(empty):
             raise InputError(f"column {name} is empty; expected a value", path=file.name, line=int(empty[0]) + 2)
-    attributes = {name: frame[name].fill_null("").to_numpy() for name in columns if frame[name].dtype == pl.String}
     vectors = frame.select(numbers).cast(pl.Float64).to_numpy()
-    return Embeddings(vectors, text_column(frame, ids), text_column(frame, speakers), attributes)
+    return _named(vectors, frame, ids, speakers, [name for name in columns if frame[name].dtype == pl.String])
 
 
 def read_parquet(file: InputFile) -> Embeddings:
@@ -183,11 +182,15 @@ def read_parquet(file: InputFile) -> Embeddings:
         empty = frame[name].is_null().arg_true()
         if len(empty):
             raise InputError(f"row {empty[0]}: no {name}; expected one", path=file.name)
-    attributes = {
-        name: frame[name].cast(pl.String).fill_null("").to_numpy()
-        for name in columns
-        if frame[name].dtype == pl.String or frame[name].dtype.is_numeric()
-    }
+    labels = [name for name in columns if frame[name].dtype == pl.String or frame[name].dtype.is_numeric()]
+    return _named(vectors, frame, ids, speakers, labels)
+
+
+def _named(
+    vectors: FloatArray, frame: pl.DataFrame, ids: str | None, speakers: str | None, labels: Sequence[str]
+) -> Embeddings:
+    """Return vectors with the text of these columns."""
+    attributes = {name: text_column(frame, name) for name in labels}
     return Embeddings(vectors, text_column(frame, ids), text_column(frame, speakers), attributes)
 
 
