@@ -5,13 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.auditing.people import changed, corpus
 from tests.effort import repetitions
 from zeroevidence.attack.attackers import find_attacker
 from zeroevidence.auditing import AuditOptions
 from zeroevidence.auditing.embedding_audit import audit, with_curve
 from zeroevidence.auditing.embedding_sets import EmbeddingSets, EncodedSpeech, LearningCurve
-from zeroevidence.auditing.row_flags import SharedChange, shared_change, with_choice_flags, with_step_flags
+from zeroevidence.auditing.row_flags import SharedChange, same_flags, shared_change, with_choice_flags, with_step_flags
 from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.errors import InputError
 from zeroevidence.evaluation import About, Evaluation, MeasureResult, Options, findings
 from zeroevidence.sample import sample_sets, sentence_sets
 
@@ -188,3 +190,21 @@ def test_the_room_and_the_voice(given, leak, flagged):
     if flagged:
         assert len(sentences) == 3
         assert sentences[0].startswith("42 of 42 trials were recorded in a session that their speaker is enrolled from")
+
+
+def test_the_same_original_audio_on_both_sides_is_refused_unless_it_is_meant():
+    embeddings, split, role = corpus()
+    vectors = embeddings.vectors.copy()
+    enrolled, tried = (np.flatnonzero((split == "eval") & (role == name)) for name in ("enrol", "trial"))
+
+    def flags(other, *, allow_same=False):
+        vectors[tried[0]] = vectors[other]
+        sets = EmbeddingSets.from_roles(changed(embeddings, vectors), split, role)
+        folds = [EncodedSpeech("e", sets, sets)] * 2  # two splits of the same people
+        return [(flag.code, flag.sentence[:8]) for flag in same_flags(folds, allow_same=allow_same)]
+
+    assert flags(tried[0]) == []
+    assert flags(enrolled[-1]) == [("equal-vectors", "1 trials")]  # of another person
+    with pytest.raises(InputError, match=r"'s02-4' is compared with itself; expected another recording"):
+        flags(enrolled[0])
+    assert flags(enrolled[0], allow_same=True) == [("same-recordings", "1 target")]

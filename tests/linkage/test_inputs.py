@@ -12,7 +12,7 @@ from zeroevidence.linkage.inputs import check_other_people, pair, read_pairing
 def drawn(people, each, seed, dim=6):
     rng = np.random.default_rng(seed)
     names = np.repeat(people, each)
-    ids = [f"{name}-{at}" for at, name in enumerate(names)]
+    ids = [f"{name}-{seed}{at}" for at, name in enumerate(names)]
     return Embeddings(rng.standard_normal((len(names), dim)), ids, names)
 
 
@@ -27,7 +27,7 @@ def test_several_vectors_of_a_person_become_one(scoring):
         vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     np.testing.assert_allclose(found.enrol.vectors[0], vectors[3:6].mean(axis=0), atol=1e-12)
     assert found.mated.tolist() == [1, 1, 0, 0]
-    assert found.trial.ids.tolist() == ["bob-0", "bob-1", "ada-4", "ada-5"]
+    assert found.trial.ids.tolist() == ["bob-10", "bob-11", "ada-14", "ada-15"]
     np.testing.assert_array_equal(found.trial.vectors, trial.vectors[[0, 1, 4, 5]])
     assert found.not_enrolled == 2
 

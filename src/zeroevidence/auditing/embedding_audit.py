@@ -215,6 +215,7 @@ def audit_folds(
     """
     for encoders in folds:
         embedding_sets.check_same_people(encoders)
+    same = row_flags.same_flags([encoders[0] for encoders in folds], allow_same=options.allow_same)
     steps, left_out = options.steps(min(len(encoders[0].anonymised.speakers("train")) for encoders in folds))
     plan = AttackPlan(folds, steps, options.threat_models(), options, run, deterministic)
     results = plan.carry_out()
@@ -227,7 +228,7 @@ def audit_folds(
     rows = row_flags.with_step_flags(flag_rows([*results.rows, *control.rows]), costs)
     sessions = row_flags.session_flags([encoders[0].anonymised for encoders in folds])
     drawn = row_flags.draw_flags(change, row_flags.pitch_change(cues))
-    rows = row_flags.flag_attacks(rows, *drawn, *sessions, *row_flags.failure_flags(failed))
+    rows = row_flags.flag_attacks(rows, *drawn, *same, *sessions, *row_flags.failure_flags(failed))
     rows = row_flags.with_words_flags(row_flags.with_room_flags(rows), WORDS.encoder)
     number = findings(rows)[0].strongest
     rows = row_flags.with_choice_flags(rows, findings(rows)[0])

@@ -51,6 +51,8 @@ class AuditOptions:
     splits
         How often people are dealt to folds; attackers learn in each fold of each split, and values are means over
         splits. By default five times for fewer than 30 people, and once for more.
+    allow_same
+        Take the same original audio as enrolment and trial of one person.
     recogniser
         Name of the recogniser that measures word errors before and after protection, on a sample of the recordings;
         ``none`` to measure none. By default one that is installed and no part of the protection.
@@ -127,6 +129,7 @@ class AuditOptions:
         "their durations [default: speech units, with the extra onevoice].",
         metavar="FILE",
     )
+    allow_same: bool = setting(False, "Take original recordings that are on both sides, instead of refusing.")
     recogniser: str | None = None
     transcripts: str | Path | None = None
     training: TrainingSettings = field(default_factory=TrainingSettings)

@@ -18,10 +18,11 @@ from zeroevidence.auditing.protected_speech import LeftOut
 from zeroevidence.auditing.step_attack import FailedAttack
 from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.data.formats.speech_pairs import PairReport
+from zeroevidence.data.preparing import compared_with_itself, find_same
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.chance import chances, clearly_stronger_row
 from zeroevidence.evaluation.rows.about import Protection, Role
-from zeroevidence.evaluation.rows.flags import FEW_SPEAKERS, Flag, flag
+from zeroevidence.evaluation.rows.flags import FEW_SPEAKERS, Flag, flag, relaxed_flags
 
 _MOST = 600  # recordings that are compared
 _PERMUTATIONS = 199
@@ -280,6 +281,25 @@ def flag_attacks(rows: Sequence[Evaluation], *flags: Flag, protection: Protectio
         else row
         for row in rows
     ]
+
+
+def same_flags(folds: Sequence[EncodedSpeech], *, allow_same: bool) -> list[Flag]:
+    """Return warnings on original recordings that are equal: of different people, or, where allowed, of one person.
+
+    Parameters
+    ----------
+    folds
+        The speech of each fold by one encoder.
+    allow_same
+        Whether the same audio may be enrolment and trial of one person; it is refused otherwise.
+    """
+    names: tuple[set[str], set[str]] = set(), set()
+    for sets in (encoder.original for encoder in folds if encoder.original is not None):
+        for kind, which in zip(names, find_same(sets.eval_trial, sets.eval_enrol), strict=True):
+            kind.update(sets.eval_trial.ids[which].tolist())
+    same, equal = names
+    flags = relaxed_flags(compared_with_itself(sorted(same), allow=allow_same))
+    return [*flags, flag("equal-vectors", count=len(equal))] if equal else flags
 
 
 def session_flags(folds: Sequence[EmbeddingSets]) -> list[Flag]:

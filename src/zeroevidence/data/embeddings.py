@@ -72,6 +72,28 @@ def row_numbers(names: StrArray, some: StrArray) -> IntArray:
     return row[place[len(names) :]]
 
 
+def are_numbers(names: StrArray) -> bool:
+    """Return whether names are the numbers of their rows, as where none were given."""
+    return bool((names == np.arange(len(names)).astype(np.str_)).all())
+
+
+def row_marks(vectors: FloatArray) -> IntArray:
+    """Return a whole number for each vector, the same for equal ones and hardly ever for others.
+
+    Examples
+    --------
+    >>> marks = row_marks(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, -0.0]]))
+    >>> bool(marks[0] == marks[2]), bool(marks[0] == marks[1])
+    (True, False)
+    """
+    odd = np.random.default_rng(0).integers(0, 2**63, vectors.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    marks = []
+    for rows in _blocks(vectors):
+        bits = (vectors[rows].astype(np.float64) + 0.0).view(np.uint64)
+        marks.append(((bits ^ (bits >> np.uint64(29))) * odd).sum(axis=1))
+    return np.concatenate(marks).view(np.int64)
+
+
 def find_duplicate(names: StrArray) -> tuple[int, int] | None:
     """Return the first two rows of the first name, in alphabetical order, that occurs more than once; None for none.
 

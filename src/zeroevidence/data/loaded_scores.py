@@ -15,7 +15,17 @@ from zeroevidence.data.scores import KINDS, Scores, TandemScores, pool_scores
 from zeroevidence.errors import InputError
 
 Rule: TypeAlias = Literal[
-    "duplicates", "missing", "no-attack", "negated", "llr-unit", "llr-column", "pooled", "infinite", "people-linked"
+    "duplicates",
+    "missing",
+    "no-attack",
+    "negated",
+    "llr-unit",
+    "llr-column",
+    "pooled",
+    "infinite",
+    "people-linked",
+    "same-recordings",
+    "equal-vectors",
 ]
 
 
@@ -30,7 +40,8 @@ class RelaxedRule:
         "no-attack" (bona fide speech with a name where others write a dash), "negated" (higher scores spoke against
         the target), "llr-unit" (likelihood ratios in a unit that was named), "llr-column" (in the unit that their
         column is called by), "pooled" (groups of people taken together), "infinite" (scores that are), "people-linked"
-        (nobody was named, and people are the recordings that target pairs connect).
+        (nobody was named, and people are the recordings that target pairs connect), "same-recordings" (targets that
+        compare a recording with itself), "equal-vectors" (trials with the vector of somebody else's enrolment).
     count
         How many scores were left out, counted again or changed; how many trials were left out, groups pooled, or people
         made of recordings.

@@ -1,8 +1,8 @@
-"""Scores and embeddings prepared for measuring: direction, order of names, sessions."""
+"""Scores and embeddings prepared for measuring: direction, order of names, recordings on both sides, sessions."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -10,8 +10,8 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
-from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.loaded_scores import LoadedScores, SameSession
+from zeroevidence.data.embeddings import Embeddings, are_numbers, rank_names, require_speakers, row_marks, row_numbers
+from zeroevidence.data.loaded_scores import LoadedScores, RelaxedRule, SameSession
 from zeroevidence.data.matrix import ScoreMatrix, complete_rows
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError
@@ -186,6 +186,74 @@ def _sorting(*candidates: StrArray | None) -> IntArray | None:
 
 def _taken(names: StrArray | None, order: IntArray | None) -> StrArray | None:
     return names if names is None or order is None else names[order]
+
+
+def compared_with_itself(names: Sequence[str] | StrArray, *, allow: bool) -> tuple[RelaxedRule, ...]:
+    """Return the rule that was relaxed for recordings that are compared with themselves; unless allowed, refuse them.
+
+    Examples
+    --------
+    >>> compared_with_itself(["u1", "u2"], allow=False)
+    Traceback (most recent call last):
+        ...
+    zeroevidence.errors.InputError: 'u1' is compared with itself, as are 1 more; expected another recording of the \
+same person, or --allow-same
+    """
+    if len(names) and not allow:
+        more = f", as are {len(names) - 1} more" if len(names) > 1 else ""
+        reason = f"{str(names[0])!r} is compared with itself{more}"
+        raise InputError(f"{reason}; expected another recording of the same person, or --allow-same")
+    return (RelaxedRule("same-recordings", len(names)),) if len(names) else ()
+
+
+def check_pairs(loaded: LoadedScores, *, allow_same: bool) -> LoadedScores:
+    """Return scores whose targets compare different recordings; by name, where there are names.
+
+    Numbers are none: 3 may be the third enrolment and the third trial.
+
+    Examples
+    --------
+    >>> scores = ScoreMatrix([[2.0, 0.0], [0.5, 1.5]], [0, 1], trials=["a1", "b1"], enrolments=["a1", "b2"])
+    >>> [str(rule) for rule in check_pairs(LoadedScores(scores, "arrays", None, ()), allow_same=True).relaxed]
+    ['same-recordings:1']
+    """
+    data = loaded.data
+    if data.trials is None or data.enrolments is None:
+        return loaded
+    pairs = Pairs(data.mated, np.arange(len(data.mated))) if isinstance(data, ScoreMatrix) else data.target_pairs
+    assert pairs is not None
+    same = row_numbers(data.enrolments, data.trials)[pairs.trial] == np.where(pairs.enrolment < 0, -2, pairs.enrolment)
+    names = data.trials[pairs.trial[same]]
+    rules = compared_with_itself(names[~np.char.isdecimal(names)], allow=allow_same)
+    return replace(loaded, relaxed=(*loaded.relaxed, *rules)) if rules else loaded
+
+
+def find_same(trial: Embeddings, enrol: Embeddings) -> tuple[BoolArray, BoolArray]:
+    """Return which trials are enrolled for their speaker, by name or by an equal vector, and which equal somebody else.
+
+    A name that is also the speaker's, and a row number, are no names of a recording. Equal vectors of different people
+    may be one text in one voice.
+
+    Examples
+    --------
+    >>> trial = Embeddings([[1.0, 0.0], [0.0, 1.0]], ["u1", "u2"], ["ada", "bob"])
+    >>> enrol = Embeddings([[0.0, 1.0], [0.5, 0.5]], ["u1", "e2"], ["ada", "bob"])
+    >>> [which.tolist() for which in find_same(trial, enrol)]
+    [[True, False], [False, True]]
+    """
+    people = enrol.ids if enrol.speakers is None else enrol.speakers
+    speakers = require_speakers(trial, "trial")
+    at = np.full(len(trial), -1) if are_numbers(enrol.ids) else row_numbers(enrol.ids, trial.ids)
+    same = (at >= 0) & (people[at] == speakers) & (trial.ids != speakers)
+    if trial.vectors.shape[1] != enrol.vectors.shape[1]:
+        return same, np.zeros_like(same)
+    names, person = rank_names(np.concatenate((people, speakers)))
+    _, mark = rank_names(np.concatenate((row_marks(enrol.vectors), row_marks(trial.vectors))))
+    enrolled, tried = np.split(mark * len(names) + person, [len(people)])
+    enrolled = np.unique(enrolled)  # each vector once for each person
+    holders = np.bincount(enrolled // len(names), minlength=int(mark.max()) + 1)
+    of_speaker = np.isin(tried, enrolled)
+    return same | of_speaker, holders[tried // len(names)] > of_speaker
 
 
 Sessions: TypeAlias = Mapping[str, str | Collection[str]]

@@ -24,7 +24,7 @@ from zeroevidence.evaluation.resampling import search_replicates, with_intervals
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.curves import Trials
 from zeroevidence.evaluation.rows.evaluation import SCHEMA, Evaluation, results_text
-from zeroevidence.evaluation.rows.flags import flag, resampling_flags
+from zeroevidence.evaluation.rows.flags import flag, relaxed_flags, resampling_flags
 from zeroevidence.evaluation.rows.measure_result import RESULT_COLUMNS, MeasureResult
 from zeroevidence.evaluation.rows.setup import (
     Options,
@@ -378,7 +378,7 @@ class LinkedSearch(LinkResult):
             **({"not_enrolled": self.not_enrolled} if self.not_enrolled else {}),
         }
         level, replicates, intervals = run.level, None, None
-        flags = [flag("cross-fitted")] if fit.cross_fitted else []
+        flags = [*relaxed_flags(self.relaxed), *([flag("cross-fitted")] if fit.cross_fitted else [])]
         flags += weight_flags(np.broadcast_to(fit.weight, len(self)))
         if options.intervals:
             replicates = search_replicates(evidence, singled, self.speaker, self.trial, options, run.seed)
@@ -388,7 +388,15 @@ class LinkedSearch(LinkResult):
         return Evaluation(
             metrics=metrics,
             counts=counts,
-            setup=Setup(("search",), search=setup, intervals=intervals, level=level, seed=run.seed, data=self.digest),
+            setup=Setup(
+                ("search",),
+                search=setup,
+                intervals=intervals,
+                level=level,
+                seed=run.seed,
+                relaxed=self.relaxed,
+                data=self.digest,
+            ),
             labels=labels or {},
             flags=tuple(flags),
             curves=evidence_curves(evidence) | exposed_curves(table, level if options.intervals else None),

@@ -13,6 +13,8 @@ import numpy as np
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.data.embeddings import Embeddings, mated_rows, require_embeddings
 from zeroevidence.data.files import ArrayOnDisk, naming_file, open_array, reading_file, unreadable_reason
+from zeroevidence.data.loaded_scores import RelaxedRule
+from zeroevidence.data.preparing import compared_with_itself, find_same
 from zeroevidence.data.scores import as_array
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.optional import optional
@@ -233,6 +235,7 @@ class Pairing:
     enrol: Embeddings  # one vector per person
     mated: IntArray  # for each trial the row of its speaker in `enrol`
     not_enrolled: int = 0  # trials left out, because their speaker is not enrolled
+    relaxed: tuple[RelaxedRule, ...] = ()  # recordings on both sides
 
     @property
     def people(self) -> StrArray:
@@ -240,7 +243,7 @@ class Pairing:
         return self.enrol.ids if self.enrol.speakers is None else self.enrol.speakers
 
 
-def pair(trial: Embeddings, enrol: Embeddings, *, scoring: Scoring = "cosine") -> Pairing:
+def pair(trial: Embeddings, enrol: Embeddings, *, scoring: Scoring = "cosine", allow_same: bool = False) -> Pairing:
     """Find the speaker of each trial among the enrolled; trials of other speakers are left out.
 
     Parameters
@@ -252,6 +255,8 @@ def pair(trial: Embeddings, enrol: Embeddings, *, scoring: Scoring = "cosine") -
         each was brought to length one. Without speakers each identifier is a person.
     scoring
         Scoring of the search.
+    allow_same
+        Take recordings that are trial and enrolment of one person, which are refused unless that is meant.
 
     Examples
     --------
@@ -264,13 +269,16 @@ def pair(trial: Embeddings, enrol: Embeddings, *, scoring: Scoring = "cosine") -
     trial, enrol = require_embeddings(trial, "trial"), require_embeddings(enrol, "enrol")
     if trial.speakers is None:
         raise InputError("trials without speakers; expected the speaker of each, in the file, beside it or in a list")
+    same, equal = find_same(trial, enrol)
+    relaxed = compared_with_itself(trial.ids[same], allow=allow_same)
+    relaxed += (RelaxedRule("equal-vectors", int(equal.sum())),) if equal.any() else ()
     enrol = one_per_person(enrol, scoring=scoring)
     mated = mated_rows(trial, enrol)
     enrolled = np.flatnonzero(mated >= 0)
     if not len(enrolled):
         raise InputError("no trial has its speaker among the enrolled")
     left_out = len(trial) - len(enrolled)
-    return Pairing(trial.take(enrolled) if left_out else trial, enrol, mated[enrolled], left_out)
+    return Pairing(trial.take(enrolled) if left_out else trial, enrol, mated[enrolled], left_out, relaxed)
 
 
 def one_per_person(enrol: Embeddings, *, scoring: Scoring) -> Embeddings:
@@ -289,6 +297,7 @@ def read_pairing(
     trial_ids: str | Path | None = None,
     enrol_ids: str | Path | None = None,
     scoring: Scoring = "cosine",
+    allow_same: bool = False,
 ) -> Pairing:
     """Pair two files of embeddings; `trial_ids` and `enrol_ids` list `utterance speaker` for files without speakers."""
     # the readers of files need more than NumPy
@@ -298,9 +307,9 @@ def read_pairing(
         read_embeddings(path, ids=ids, on_disk=True) for path, ids in ((trial, trial_ids), (enrol, enrol_ids))
     )
     with naming_file(enrol):
-        enrolled = one_per_person(enrolled, scoring=scoring)
+        one_per_person(enrolled, scoring=scoring)
     with naming_file(trial):
-        return pair(trials, enrolled, scoring=scoring)
+        return pair(trials, enrolled, scoring=scoring, allow_same=allow_same)
 
 
 def check_other_people(search: Pairing, development: Pairing) -> None:

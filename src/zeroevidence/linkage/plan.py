@@ -115,6 +115,8 @@ class LinkOptions:
         Bits of the products' inputs.
     block
         Trials computed together, and between two checkpoints; the results differ by no more than rounding.
+    allow_same
+        Take recordings that are trial and enrolment of one person, by name or by an equal vector.
 
     Examples
     --------
@@ -132,6 +134,7 @@ class LinkOptions:
     engine: EngineName = setting(AUTO, "Engine that computes the search.")
     precision: Precision | None = setting(None, "Bits of the numbers that are multiplied.", parse=int)
     block: int | None = setting(None, "Trials between two checkpoints.", least=1)
+    allow_same: bool = setting(False, "Take recordings that are on both sides, instead of refusing.")
 
     def __post_init__(self) -> None:
         """Refuse what no engine can do."""

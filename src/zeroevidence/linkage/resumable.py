@@ -164,7 +164,7 @@ def link_resumable(
         cost.check_address_space()
         names = Identities.of(search.trial, search.enrol, search.mated)
         data = partial(_data_digest, digests, options)
-        result = job.result(_blocks(job, store, key), names, data, not_enrolled=search.not_enrolled)
+        result = job.result(_blocks(job, store, key), names, data, search)
         _check_unchanged(search, development, digests)
         if output is not None:
             output.write(result)

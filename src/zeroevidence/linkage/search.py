@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from zeroevidence._typing import IntArray, StrArray
 from zeroevidence.data.embeddings import Embeddings, rank_names
 from zeroevidence.data.files import ArrayOnDisk
+from zeroevidence.data.loaded_scores import RelaxedRule
 from zeroevidence.linkage.calibration import cross_fit
 from zeroevidence.linkage.engines import Engine, Requirements, choose
 from zeroevidence.linkage.evidence import ARRAYS, TrialEvidence
-from zeroevidence.linkage.inputs import pair, vector_sets
+from zeroevidence.linkage.inputs import Pairing, pair, vector_sets
 from zeroevidence.linkage.plan import LinkOptions, SearchCalibration, SearchPlan, plan_search
 from zeroevidence.run import Run
 
@@ -82,6 +83,7 @@ class LinkResult(TrialEvidence):
     options: LinkOptions
     calibration: SearchCalibration
     not_enrolled: int  # trials left out because their speaker is not enrolled
+    relaxed: tuple[RelaxedRule, ...]  # recordings on both sides
     data: Callable[[], str]  # computes the digest
 
     @classmethod
@@ -146,10 +148,10 @@ def link(
     >>> result.lid.round(2).tolist(), result.top.tolist()
     ([1.51, 1.58], [0, 1])
     """
-    not_enrolled = 0
+    search = None
     if mated is None:
-        search = pair(trial, enrol, scoring=options.scoring)
-        trial, enrol, mated, not_enrolled = search.trial, search.enrol, search.mated, search.not_enrolled
+        search = pair(trial, enrol, scoring=options.scoring, allow_same=options.allow_same)
+        trial, enrol, mated = search.trial, search.enrol, search.mated
     if calibration is None:
         weight, people = options.weight, _people(enrol, np.asarray(mated))
         given = None if weight is None else SearchCalibration(weight)
@@ -163,7 +165,7 @@ def link(
         step(done, job.plan.trials)
     names = Identities.of(trial, enrol, job.plan.mated)
     evidence = TrialEvidence.join([parts[index] for index in range(len(runs))])
-    return job.result(evidence, names, partial(search_digest, job.plan, names), not_enrolled=not_enrolled)
+    return job.result(evidence, names, partial(search_digest, job.plan, names), search)
 
 
 def _people(enrol: Any, mated: Any) -> IntArray:
@@ -188,12 +190,13 @@ class SearchJob:
         return [(start, min(self.plan.trials, start + step)) for start in range(0, self.plan.trials, step)]
 
     def result(
-        self, evidence: TrialEvidence, names: Identities, data: Callable[[], str], *, not_enrolled: int = 0
+        self, evidence: TrialEvidence, names: Identities, data: Callable[[], str], search: Pairing | None
     ) -> LinkResult:
         """Return the result of the search; `data` computes its digest when asked for."""
         values: dict[str, Any] = {name: getattr(evidence, name) for name in ARRAYS}
-        values |= {"names": names, "options": self.plan.options, "calibration": self.calibration}
-        return LinkResult(evidence.identities, **values, not_enrolled=not_enrolled, data=data)
+        values |= {"names": names, "options": self.plan.options, "calibration": self.calibration, "data": data}
+        left_out, relaxed = (0, ()) if search is None else (search.not_enrolled, search.relaxed)
+        return LinkResult(evidence.identities, **values, not_enrolled=left_out, relaxed=relaxed)
 
 
 def prepare_search(

@@ -174,6 +174,32 @@ def test_blocks_that_are_there_are_used_and_others_are_not(link, files, tmp_path
         assert (out / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
+def test_recordings_on_both_sides_are_refused_unless_they_are_meant(link, tmp_path):
+    rng, out = np.random.default_rng(0), tmp_path / "out"
+    names, people = [f"u{i}" for i in range(60)], np.repeat([f"p{i}" for i in range(20)], 3)
+    noise = rng.standard_normal((60, 8))
+    save(tmp_path / "s.npz", noise, names, people)
+    save(tmp_path / "renamed.npz", noise[40:], [f"v{i}" for i in range(20)], people[40:])
+    sides = ["--enrol", tmp_path / "s.npz", "-o", out, "--trial"]
+    for trial, name, more in (("s.npz", "u0", 59), ("renamed.npz", "v0", 19)):
+        code, _, err = link(*sides, tmp_path / trial)
+        assert (code, err.splitlines()[-1]) == (
+            3,
+            f"{tmp_path / trial}: {name!r} is compared with itself, as are {more} more; expected another recording of "
+            "the same person, or --allow-same",
+        )
+        assert not out.exists()
+    assert link(*sides, tmp_path / "s.npz", "--allow-same")[0] == 0
+    row = from_json((out / "result.json").read_text())[0]
+    assert "same-recordings:60" in row.signature
+    assert "60 targets compare" in next(flag.sentence for flag in row.flags if flag.code == "same-recordings")
+    save(tmp_path / "others.npz", np.vstack((noise[:2], noise[2:] + 1.0)), [f"v{i}" for i in range(60)], people[::-1])
+    assert link(*sides, tmp_path / "others.npz", "--overwrite")[0] == 0
+    row = from_json((out / "result.json").read_text())[0]
+    assert "equal-vectors:2" in row.signature
+    assert "equal-vectors" in [flag.code for flag in row.flags]
+
+
 def zeroed(path):
     """Write other vectors over those of a file and give it its time again: only its digest shows that."""
     before = path.stat().st_mtime_ns

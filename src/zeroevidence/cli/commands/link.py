@@ -17,7 +17,7 @@ from zeroevidence.data.files import naming_file
 from zeroevidence.data.printable import file_name_text
 from zeroevidence.errors import UsageError
 from zeroevidence.linkage.engines import engine_names
-from zeroevidence.linkage.inputs import Pairing, Scoring, read_pairing
+from zeroevidence.linkage.inputs import Pairing, read_pairing
 from zeroevidence.linkage.plan import LinkOptions
 from zeroevidence.linkage.resumable import SearchOutput, link_resumable
 from zeroevidence.linkage.search import LinkResult
@@ -40,15 +40,16 @@ class SearchFiles:
     dev_enrol: str | None = setting(None, "Embeddings of enrolments of other people, to calibrate on.", metavar="FILE")
     dev_trial: str | None = setting(None, "Embeddings of trials of other people, to calibrate on.", metavar="FILE")
 
-    def read(self, scoring: Scoring) -> tuple[Pairing, Pairing | None]:
+    def read(self, options: LinkOptions) -> tuple[Pairing, Pairing | None]:
         """Return the embeddings of the search, and those to calibrate on."""
         if (self.dev_enrol is None) != (self.dev_trial is None):
             raise UsageError("--dev-enrol and --dev-trial belong together; expected both")
         ids = {"trial_ids": self.trial_ids, "enrol_ids": self.enrol_ids}
-        search = read_pairing(self.trial, self.enrol, scoring=scoring, **ids)
+        read = partial(read_pairing, scoring=options.scoring, allow_same=options.allow_same)
+        search = read(self.trial, self.enrol, **ids)
         if self.dev_trial is None or self.dev_enrol is None:
             return search, None
-        return search, read_pairing(self.dev_trial, self.dev_enrol, scoring=scoring)
+        return search, read(self.dev_trial, self.dev_enrol)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ def command(files: SearchFiles, options: LinkOptions, run: Run, threads: int | N
     labels = {"table": results.table, "system": system, "level": str(run.level)}
     make_table = pl.DataFrame  # which loads polars: the search needs to know how much memory is left
     with working("linking trials to enrolled people"), naming_file(f"{files.trial} and {files.enrol}"):
-        search, development = files.read(options.scoring)
+        search, development = files.read(options)
         output = SearchOutput(
             partial(_write, make_table, search, Path(results.folder), labels, run),
             ("result.json", *(f"trials.{table}" for table in _TABLES)),

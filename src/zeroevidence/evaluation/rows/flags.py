@@ -209,6 +209,14 @@ _WARNINGS = {
         "{count} could not be carried out and {were} left out: {names}; what was measured is the least that is given "
         "away."
     ),
+    "same-recordings": (
+        "{count} targets compare a recording with itself, as was allowed, which says nothing about other "
+        "recordings of the same people."
+    ),
+    "equal-vectors": (
+        "{count} trials have exactly the vector of somebody else's enrolment, as one text in one voice may have; check "
+        "that these are different recordings."
+    ),
     "same-audio": (
         "{count} of {total} protected recordings are the same audio for several people, so they cannot tell who "
         "of them spoke; check the files before reading this as privacy."

@@ -39,6 +39,7 @@ from zeroevidence.data.formats.scores.score_format import (
 from zeroevidence.data.formats.scores.text_reader import read_text
 from zeroevidence.data.formats.text import collecting, refuse_binary
 from zeroevidence.data.loaded_scores import LlrUnit, LoadedScores, RelaxedRule, Scale
+from zeroevidence.data.preparing import check_pairs
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, Problem, UsageError
 
@@ -123,6 +124,9 @@ def _attempt(
         loaded, more = _read_trials(scores, key, options, speakers)
     else:
         loaded, more = _read_matrix(format, scores, key, options, speakers)
+    if loaded is not None:
+        with collecting(problems), naming_file(scores.name):
+            loaded = check_pairs(loaded, allow_same=options.allow_same)
     return (None if problems else loaded), more + problems
 
 

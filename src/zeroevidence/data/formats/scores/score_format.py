@@ -213,6 +213,8 @@ class ReadingOptions:
         A Kaldi ``utt2spk`` file, or a folder that holds one.
     speaker_of
         Regular expression that finds the speaker in an identifier, instead of lists and columns.
+    allow_same
+        Take targets that compare a recording with itself, by its name.
     sessions
         List of the sessions of enrolments and trials; pairs of one session are left out.
 
@@ -246,6 +248,7 @@ class ReadingOptions:
         "lists and columns of speakers.",
         metavar="REGEX",
     )
+    allow_same: bool = setting(False, "Take targets that compare a recording with itself, instead of refusing.")
     sessions: str | None = setting(
         None,
         "Leave out pairs of one recording session: lines of `identifier session`, a line for every session of an "

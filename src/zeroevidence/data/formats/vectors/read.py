@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.data.embeddings import Embeddings, are_numbers
 from zeroevidence.data.files import ArrayOnDisk, reading_file, unchanged
 from zeroevidence.data.formats.input_file import Container, InputFile, open_input, refuse_pickle
 from zeroevidence.data.writing import refuse_existing, write_atomically
@@ -136,8 +136,7 @@ def _with_speakers(embeddings: Embeddings, ids: str | Path | None) -> Embeddings
     if ids is None:
         return embeddings
     path = Path(ids)
-    numbered = (embeddings.ids == np.arange(len(embeddings)).astype(np.str_)).all()
-    if isinstance(embeddings.vectors, ArrayOnDisk) and numbered:
+    if isinstance(embeddings.vectors, ArrayOnDisk) and are_numbers(embeddings.ids):
         return with_names(embeddings.vectors, path)
     listed = dict(read_list(path))
     speakers = [listed.get(name) for name in embeddings.ids.tolist()]
