@@ -1,13 +1,14 @@
 """Cues in what is said and when: words and durations of generated people with habits, and of shuffled ones."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from tests.auditing.people import corpus
 from zeroevidence.attack.backends.cosine import Cosine
-from zeroevidence.auditing import AuditOptions, EmbeddingSets, audit
+from zeroevidence.auditing import AuditOptions, EmbeddingSets, audit, content_cues
 from zeroevidence.auditing.content_cues import (
     CONTENT_CUES,
     WORDS,
@@ -26,6 +27,7 @@ from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.results import from_json, to_json
 from zeroevidence.evaluation.rows.about import DrawUse
+from zeroevidence.protect.voices.speech_models import Transcript
 from zeroevidence.run import Run
 
 PEOPLE, EACH = 36, 8
@@ -124,9 +126,26 @@ def test_words_come_from_transcripts_that_have_all_or_from_a_recogniser(tmp_path
     partial = released(tmp_path, transcripts=file, recogniser="none")
     with pytest.raises(MissingExtra, match="recogniser"):
         read_words(partial)
+    heard = []
+
+    def transcribed(utterances, load, recogniser, title, run):
+        heard.extend((each.id, recogniser.name) for each in utterances)
+        return {each.id: Transcript(f"{each.id} said", 0.0) for each in utterances}
+
+    monkeypatch.setattr(content_cues, "transcribe", transcribed)
+    monkeypatch.setattr(content_cues, "can_recognise", lambda name: name == "whisper")
+    assert read_words(released(tmp_path, transcripts=file)) == {"u1": "u one said", "u2": "u two said"}
+    assert heard == [("u1", "whisper"), ("u2", "whisper")]  # each recording once, by what is installed
     contents, left_out = read_contents(partial)
     assert "words" not in contents
     assert any(reason.startswith("cue:words: ") for reason in left_out)
+
+
+def test_units_last_until_another_code_follows(monkeypatch):
+    networks = SimpleNamespace(encode=lambda wave, size: np.array([3, 3, 5, 5, 5, 3]))
+    monkeypatch.setattr(content_cues, "load_networks", lambda: networks)
+    durations = content_cues.hear_durations(np.ones(6 * 384, np.float32))
+    assert durations == {"3": pytest.approx([0.048, 0.024]), "5": pytest.approx([0.072])}
 
 
 def test_phones_of_a_file_have_to_be_those_of_all_recordings(tmp_path):

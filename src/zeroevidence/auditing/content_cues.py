@@ -30,7 +30,7 @@ from zeroevidence.data.audio import load_speech
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.formats.lists import read_durations, read_transcripts
-from zeroevidence.data.store import Store, digest
+from zeroevidence.data.store import Store
 from zeroevidence.data.waves import Wave
 from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.parallel import compute_each
@@ -74,11 +74,6 @@ class ReleasedSpeech:
     def wave(self, utterance: Utterance) -> Wave:
         """Return a released recording at 16 kHz."""
         return protect(load_speech(utterance, RATE).wave, RATE, utterance, self.transform)
-
-    @property
-    def store(self) -> Store | None:
-        """Where recognised content is kept."""
-        return None if self.run.cache is None else Store.optional(self.run.cache, "heard")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +139,8 @@ def read_words(released: ReleasedSpeech) -> dict[str, str]:
     recogniser = next((name for name in names if name != NO_RECOGNISER and can_recognise(name)), None)
     if recogniser is None:
         raise MissingExtra("recogniser", "words of recordings that have no transcripts")
-    hear = CachedRecogniser(recogniser, released.store)
+    cache = released.run.cache
+    hear = CachedRecogniser(recogniser, None if cache is None else Store.optional(cache, "heard"))
     heard = transcribe(list(released.utterances.values()), released.wave, hear, "protected ", released.run)
     return {name: spoken_words(transcript.text) for name, transcript in heard.items()}
 
@@ -190,31 +186,19 @@ def _lengths(texts: Sequence[str]) -> FloatArray:
     return np.log1p([[len(text.split()), len(text)] for text in texts])
 
 
-@dataclass(frozen=True, slots=True)
-class SpeechUnits:
-    """Codes of the content encoder that follow each other, and for how many frames each lasts."""
-
-    codes: tuple[int, ...]
-    frames: tuple[int, ...]
-
-    @classmethod
-    def hear(cls, wave: Wave) -> SpeechUnits:
-        """Return the units of speech at 16 kHz."""
-        codes = load_networks().encode(wave * np.float32(_PEAK / max(float(np.abs(wave).max()), 1e-9)), _CODES)
-        starts = np.flatnonzero(np.diff(codes, prepend=-1))
-        return cls(tuple(codes[starts].tolist()), tuple(np.diff(starts, append=len(codes)).tolist()))
-
-    def durations(self) -> Durations:
-        """Return the seconds of each unit."""
-        seconds: dict[str, list[float]] = defaultdict(list)
-        for code, frames in zip(self.codes, self.frames, strict=True):
-            seconds[str(code)].append(frames * HOP / RATE)
-        return seconds
+def hear_durations(wave: Wave) -> Durations:
+    """Return how long each code of the content encoder lasts, of speech at 16 kHz."""
+    codes = load_networks().encode(wave * np.float32(_PEAK / max(float(np.abs(wave).max()), 1e-9)), _CODES)
+    starts = np.flatnonzero(np.diff(codes, prepend=-1))
+    seconds: dict[str, list[float]] = defaultdict(list)
+    for code, frames in zip(codes[starts].tolist(), np.diff(starts, append=len(codes)).tolist(), strict=True):
+        seconds[str(code)].append(frames * HOP / RATE)
+    return seconds
 
 
 def read_unit_durations(released: ReleasedSpeech) -> dict[str, Durations]:
     """Return durations of the phones that a CTM file lists, or of what the content encoder hears in each recording."""
-    file, store = released.options.phones, released.store
+    file = released.options.phones
     if file is not None:
         listed = read_durations(file)
         missing = next((name for name in released.utterances if name not in listed), None)
@@ -222,23 +206,13 @@ def read_unit_durations(released: ReleasedSpeech) -> dict[str, Durations]:
             raise InputError(f"no phones of {missing!r}; expected some of every recording", path=file)
         return {name: listed[name] for name in released.utterances}
     load_networks().encode(np.zeros(HOP, np.float32), _CODES)  # a missing package is reported before any work
-
-    def hear(utterance: Utterance) -> SpeechUnits:
-        wave = released.wave(utterance)
-        key = digest("units", str(_CODES), wave)
-        units = None if store is None else store.load_value(key, SpeechUnits)
-        if units is None:
-            units = SpeechUnits.hear(wave)
-            if store is not None:
-                store.save_value(key, units)
-        return units
-
     step = released.run.progress("durations in protected speech", "utterances")
-    run, durations = replace(released.run, scheduler=None), {}
-    heard = compute_each(hear, released.utterances.values(), run, threads=True)
-    for name, units in zip(released.utterances, heard, strict=True):
-        durations[name] = units.durations()
-        step(len(durations), len(released.utterances))
+    durations: dict[str, Durations] = {}
+    run, utterances = replace(released.run, scheduler=None), released.utterances.values()
+    heard = compute_each(lambda each: hear_durations(released.wave(each)), utterances, run, threads=True)
+    for name, each in zip(released.utterances, heard, strict=True):
+        durations[name] = each
+        step(len(durations), len(utterances))
     return durations
 
 
