@@ -499,6 +499,17 @@ def test_scores_that_point_the_wrong_way_are_refused():
         threshold(TARGET)
 
 
+def test_half_total_error_is_of_a_threshold_that_others_chose():
+    other = ze.Scores(TARGET[::2], NONTARGET[::2])
+    chosen = threshold(TARGET[1::2], NONTARGET[1::2], prior=0.5, calibrate=other)
+    wrong = (np.asarray(TARGET[1::2]) < chosen.score).mean(), (np.asarray(NONTARGET[1::2]) >= chosen.score).mean()
+    assert chosen.hter == pytest.approx(sum(wrong) / 2)
+    assert f"; HTER {100 * chosen.hter:.3g} %; calibrated on other people." in threshold_sentence(chosen)
+    same = threshold(TARGET, NONTARGET, prior=0.5)
+    assert same.hter is None
+    assert "HTER" not in threshold_sentence(same)
+
+
 def test_the_command_prints_and_keeps_it(run, tmp_path):
     lines = [f"{score} 1" for score in TARGET[:60]] + [f"{score} 0" for score in NONTARGET[:60]]
     (tmp_path / "a.txt").write_text("\n".join(lines))

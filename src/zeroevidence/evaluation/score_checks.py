@@ -331,8 +331,9 @@ def threshold(
     wrong = data.target < score, data.nontarget >= score
     miss, false_alarm = (_rate(data, errors, target=side == 0, level=run.level) for side, errors in enumerate(wrong))
     dcf = float(dcf_of_rates(miss.value, false_alarm.value, prior, c_miss, c_fa))
-    costs = prior, c_miss, c_fa
-    return Threshold(scale.written(score), level, *costs, miss, false_alarm, dcf, fitted_on, run.level, scale.negate)
+    rates, hter = (miss, false_alarm, dcf), (miss.value + false_alarm.value) / 2.0
+    given = prior, c_miss, c_fa, *rates, fitted_on, run.level, scale.negate
+    return Threshold(scale.written(score), level, *given, hter if fitted_on == "other people" else None)
 
 
 def _score_of_llr(llr: float, setup: LlrSetup) -> float:

@@ -300,9 +300,10 @@ def threshold_sentence(threshold: Threshold) -> str:
         level = f" with {percent(threshold.level)} intervals"
     score, log10_lr = f"{threshold.score:.6g}", threshold.llr / LN10
     accepted = f"up to {score}" if threshold.up_to else f"from {score} on"
+    total = "" if threshold.hter is None else f"; HTER {100 * threshold.hter:.3g} %"
     return (
         f"Threshold ({costs}): accept scores {accepted}, where the log10 LR is {log10_lr:.3g}; "
-        f"{rates}{level}; DCF {threshold.dcf:.3g}; {_FITTED[threshold.fitted_on]}."
+        f"{rates}{level}; DCF {threshold.dcf:.3g}{total}; {_FITTED[threshold.fitted_on]}."
     )
 
 

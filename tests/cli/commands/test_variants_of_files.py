@@ -10,6 +10,8 @@ import pytest
 
 from tests.cli.commands.test_files_of_the_field import EER, NONTARGET, QUICK, RANKING, TARGET, table
 from tests.fuzz.oracle import eer as reference_eer
+from zeroevidence.data.formats.scores.read import read_score_lists, read_scores
+from zeroevidence.errors import InputError
 
 
 @pytest.mark.parametrize(("end", "mark", "quote"), [("\n", "", ""), ("\r\n", "\ufeff", '"')])
@@ -52,12 +54,26 @@ def test_a_first_line_like_others_is_a_bad_line_and_no_header(put, refused):
             "a.wav b.wav\na.wav c.wav\n",
             "two names a line, without scores; expected `enrol trial score`, or a score and",
         ),
+        ("SPEAKER f 1 0.0 2.5 <NA> <NA> s1 <NA> <NA>\n" * 2, "RTTM, who speaks when, without scores; expected scores"),
+        ("[Min. criterion: EER ] Threshold on Development set: 4.2\n=== ===\n", "a report of bob, of rates; expected"),
+        (
+            "filename,cm_score,asv_score,cm_label,asv_label\nD_1,1.5,0.3,bonafide,target\nD_2,-1,0.2,spoof,spoof\n",
+            "a table of ASVspoof; `zeroevidence tandem evaluate --cm f --asv f` reads it",
+        ),
         ("-0.1 -2.3\n-0.5 -0.9\n", "two numbers a line, without labels; expected `score label`; of two log-posteriors"),
         ("-0.1 -2.3 1e0\n-0.5 -0.9 0e0\n", "two numbers and a label a line; expected one score; of two log-posteriors"),
     ],
 )
 def test_lines_without_scores_and_labels_are_called_what_they_are(put, refused, content, message):
     assert refused(put("f", content)).startswith(f"f:1: {message}")
+
+
+def test_raw_numbers_under_the_name_of_hdf5(tmp_path):
+    path = tmp_path / "scores.hdf5"
+    np.random.default_rng(0).normal(size=200).tofile(path)
+    for read in (lambda: read_scores(path), lambda: read_score_lists(path, path)):
+        with pytest.raises(InputError, match=r"scores.hdf5: is no HDF5 file, as its name says; .* np.fromfile\(FILE\)"):
+            read()
 
 
 def test_whole_scores_with_labels_between_commas_are_read(put, eer):

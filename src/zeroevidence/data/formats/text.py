@@ -220,6 +220,9 @@ def refuse_binary(file: InputFile, expected: str) -> None:
     other = next((name for name, magic in _OTHERS.items() if head.startswith(magic)), None)
     if other is not None:
         raise InputError(f"is a file of {other}; expected {expected} as text, Parquet or NumPy", path=file.name)
+    if file.path.suffix in (".hdf5", ".h5"):
+        advice = "raw numbers of 8 bytes become a list by np.save('scores.npy', np.fromfile(FILE))"
+        raise InputError(f"is no HDF5 file, as its name says; expected {expected}; {advice}", path=file.name)
     for number, line in numbered_lines(head):
         wrong = decode(line)[1]
         if wrong:

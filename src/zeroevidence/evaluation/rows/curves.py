@@ -316,6 +316,8 @@ class Threshold:
         Confidence level of the intervals.
     up_to
         Whether scores up to the threshold are accepted, and not those from it on.
+    hter
+        Half total error rate, the mean of both rates, where the threshold was chosen on other people; else None.
     """
 
     score: float
@@ -329,3 +331,4 @@ class Threshold:
     fitted_on: FittedOn
     level: float
     up_to: bool = False
+    hter: float | None = None

@@ -54,10 +54,14 @@ def other_kind(data: bytes, name: str, sample: Lines) -> str | None:
     sample
         Its first lines.
     """
+    if sample[0][1].startswith("[Min. criterion:"):
+        return "a report of bob, of rates; expected the scores that it was made from"
     if sample[0][1].lstrip().startswith(("{", "[")):
         return _json_reason(sample[0][1], name)
     if list_layout(sample) is not None:
         return ONE_NUMBER
+    if all(line.split()[:1] == ["SPEAKER"] and len(line.split()) >= 8 for _, line in sample):
+        return "RTTM, who speaks when, without scores; expected scores of trials"
     if is_written_by_r(sample):
         return WRITTEN_BY_R
     return _tandem_reason(data, name, sample) or _numbers_reason(name, sample)
@@ -208,6 +212,9 @@ def detect(data: bytes, name: str, role: Role, *, forced: str = AUTO, matches: M
         When the file is empty, in another encoding, fits no layout, or holds something else than it should.
     """
     sample = sample_lines(data, name)
+    titles = set(sample[0][1].lower().replace("-", "_").replace(",", " ").split())
+    if role == "scores" and forced == AUTO and {"cm_score", "asv_score"} <= titles:
+        raise InputError(str(_tandem_reason(data, name, sample)), path=name, line=sample[0][0])
     layout = _first_lines_layout(sample, name, role, forced)
     if layout is not None:
         return layout

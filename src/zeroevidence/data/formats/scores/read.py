@@ -354,6 +354,7 @@ def _list_table(file: InputFile) -> Table:
     """Return the numbers of a list as a table."""
     if file.kind in (NPY.name, NPZ.name, HDF5.name):
         return _array_table(file)
+    refuse_binary(file, "one number a line")
     file.check_text("one number a line")
     sample = sample_lines(file.head(2 * HEAD), file.name)
     layout, lines = detect.list_layout(sample), [line.strip(" \t") for _, line in sample]
