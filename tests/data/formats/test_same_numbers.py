@@ -21,6 +21,8 @@ LABELS = (np.arange(PEOPLE) == MATED[:, None]).ravel()
 ENROLMENTS = [f"p{person}" for _ in range(TRIALS) for person in range(PEOPLE)]
 NAMES = [f"p{MATED[trial]}-u{trial}" for trial in range(TRIALS) for _ in range(PEOPLE)]
 
+HEARD = [name.split("-")[0] for name in NAMES]
+
 
 def numbers(seed, shape, dtype):
     """Numbers of very different sizes, some of which differ in their last digits alone."""
@@ -77,6 +79,9 @@ class Search:
             "two-column": (text, labels),
             "labelled": (ENROLMENTS, NAMES, text, labels),
             "speechbrain": (ENROLMENTS, NAMES, LABELS.astype(int), text),
+            "label-first": (labels, text),
+            "bob4": (ENROLMENTS, HEARD, NAMES, text),
+            "bob5": (ENROLMENTS, [f"model-{name}" for name in ENROLMENTS], HEARD, NAMES, text),
         }
         for name, cells in columns.items():
             path = lines(self.path(name), *cells)
