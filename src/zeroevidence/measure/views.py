@@ -224,24 +224,24 @@ _SWAPPED = (
     "lower scores those of targets?"
 )
 P = ParamSpec("P")
-T_co = TypeVar("T_co", covariant=True)
+T = TypeVar("T")
 
 
-class CheckedMeasure(Protocol[P, T_co]):
+class CheckedMeasure(Protocol[P, T]):
     """A measure that checks its arguments, with the computation alone for scores that were checked where they came in.
 
     Where the latter are decisions or swapped, evaluations have flags.
     """
 
-    unchecked: Callable[Concatenate[FloatArray, FloatArray, P], T_co]
+    unchecked: Callable[Concatenate[FloatArray, FloatArray, P], T]
 
-    def __call__(self, target: ArrayLike, nontarget: ArrayLike, *args: P.args, **options: P.kwargs) -> T_co:
+    def __call__(self, target: ArrayLike, nontarget: ArrayLike, *args: P.args, **options: P.kwargs) -> T:
         """Check the arguments, and compute."""
 
 
 def takes_scores(
-    function: Callable[Concatenate[FloatArray, FloatArray, P], T_co], *, directed: bool = True
-) -> CheckedMeasure[P, T_co]:
+    function: Callable[Concatenate[FloatArray, FloatArray, P], T], *, directed: bool = True
+) -> CheckedMeasure[P, T]:
     """Let a measure of target and non-target arrays take lists, arrays, series and tensors.
 
     NaN, text, booleans, labels, empty arrays and more than one dimension are refused; infinite scores are accepted.
@@ -250,7 +250,7 @@ def takes_scores(
     """
 
     @wraps(function)
-    def checked(target: ArrayLike, nontarget: ArrayLike, *args: P.args, **options: P.kwargs) -> T_co:
+    def checked(target: ArrayLike, nontarget: ArrayLike, *args: P.args, **options: P.kwargs) -> T:
         tar, non = check_scores(target, "target"), check_scores(nontarget, "nontarget")
         check_classes(tar, non)
         swapped = directed and _are_swapped(tar, non)
