@@ -13,6 +13,7 @@ from zeroevidence.data.formats.scores.score_format import ReadingOptions
 from zeroevidence.data.preparing import find_same, sort_by_name
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError
+from zeroevidence.linkage.inputs import pair
 
 
 @pytest.mark.parametrize("seed", range(repetitions(3, 50)))
@@ -51,6 +52,20 @@ def test_a_target_with_one_name_on_both_sides_is_refused_and_a_nontarget_is_not(
     allowed = read_scores(scores, options=ReadingOptions(allow_same=True))
     assert [str(rule) for rule in allowed.relaxed] == ["same-recordings:1"]
     assert len(allowed.data.target) == 3
+
+
+@pytest.mark.parametrize("other", ["Jose\u0301", "Jos\u00e9"])
+def test_names_are_compared_in_their_composed_form_and_that_is_said(tmp_path, other):
+    respelled = int(other != "Jos\u00e9")
+    lines = f"Jos\u00e9 u1 2.0 target\n{other} u2 1.5 target\nbob u1 0.1 nontarget\nbob u2 0.3 nontarget\n"
+    (tmp_path / "s.txt").write_text(lines, encoding="utf-8")
+    loaded = read_scores(tmp_path / "s.txt")
+    assert sorted(loaded.data.enrolments.tolist()) == ["Jos\u00e9", "bob"]
+    assert [rule.count for rule in loaded.relaxed if rule.rule == "names-composed"] == [1] * respelled
+    trial = Embeddings(np.eye(2), ["u1", "u2"], [other, "bob"])
+    search = pair(trial, Embeddings(np.eye(2) + 1.0, ["e1", "e2"], ["bob", "Jos\u00e9"]))
+    assert search.mated.tolist() == [1, 0]
+    assert [str(rule) for rule in search.relaxed] == ["names-composed:1"] * respelled
 
 
 def some_scores(seed: int, *, again: bool, named_in_order: bool) -> Scores:

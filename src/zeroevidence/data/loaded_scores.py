@@ -26,6 +26,7 @@ Rule: TypeAlias = Literal[
     "people-linked",
     "same-recordings",
     "equal-vectors",
+    "names-composed",
 ]
 
 
@@ -41,7 +42,8 @@ class RelaxedRule:
         the target), "llr-unit" (likelihood ratios in a unit that was named), "llr-column" (in the unit that their
         column is called by), "pooled" (groups of people taken together), "infinite" (scores that are), "people-linked"
         (nobody was named, and people are the recordings that target pairs connect), "same-recordings" (targets that
-        compare a recording with itself), "equal-vectors" (trials with the vector of somebody else's enrolment).
+        compare a recording with itself), "equal-vectors" (trials with the vector of somebody else's enrolment),
+        "names-composed" (names that were not in NFC).
     count
         How many scores were left out, counted again or changed; how many trials were left out, groups pooled, or people
         made of recordings.

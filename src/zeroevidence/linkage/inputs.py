@@ -271,7 +271,8 @@ def pair(trial: Embeddings, enrol: Embeddings, *, scoring: Scoring = "cosine", a
         raise InputError("trials without speakers; expected the speaker of each, in the file, beside it or in a list")
     same, equal = find_same(trial, enrol)
     relaxed = compared_with_itself(trial.ids[same], allow=allow_same)
-    relaxed += (RelaxedRule("equal-vectors", int(equal.sum())),) if equal.any() else ()
+    counts = {"equal-vectors": int(equal.sum()), "names-composed": trial.respelled + enrol.respelled}
+    relaxed += tuple(RelaxedRule(rule, count) for rule, count in counts.items() if count)
     enrol = one_per_person(enrol, scoring=scoring)
     mated = mated_rows(trial, enrol)
     enrolled = np.flatnonzero(mated >= 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -64,7 +65,8 @@ def read_speakers(file: InputFile) -> tuple[SpeakerList, list[Problem]]:
     speakers: dict[str, str] = {}
     lines: dict[str, int] = {}
     problems = FileProblems(file.name)
-    for number, utterance, speaker in text.two_columns(file, problems, "utterance speaker"):
+    for number, *names in text.two_columns(file, problems, "utterance speaker"):
+        utterance, speaker = (unicodedata.normalize("NFC", name) for name in names)
         if speakers.setdefault(utterance, speaker) != speaker:
             earlier = f"{speakers[utterance]!r} (line {lines[utterance]})"
             problems.add(number, f"{utterance!r} belongs to {speaker!r} here but to {earlier}; expected one speaker")

@@ -271,6 +271,10 @@ _NOTES = {
         "{target} target and {nontarget} non-target pairs are of one session and are left out, because the room could "
         "not be told from the voice there{search}."
     ),
+    "names-composed": (
+        "{count} names are not in Unicode's composed form (NFC), in which names are compared: those that look alike "
+        "are one."
+    ),
     "infinite": (
         "{count} scores are infinite and were taken as they are; the search needs finite ones and is not measured."
     ),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.data.files import is_folder, naming_file
@@ -222,6 +223,8 @@ def _combine(
             return None, [problem]
         relaxed = (*_unit_rule(options.llr, scores.unit, len(score)), *infinite_rule(score))
         return LoadedScores(Scores(score[label], score[~label]), scores.format, None, relaxed), []
+    (scores, respelled), (key, more) = _composed(scores), (None, 0) if key is None else _composed(key)
+    composed = (RelaxedRule("names-composed", respelled + more),) if respelled + more else ()
     joined, problems = join(scores, key, options)
     if joined is None or scores.problems or (key is not None and key.problems):
         return None, problems
@@ -229,8 +232,17 @@ def _combine(
     if data is None:
         return None, problems
     unit = _unit_rule(options.llr, scores.unit, len(data))
-    relaxed = (*joined.relaxed, *inferred, *unit, *infinite_rule(data.target, data.nontarget))
+    relaxed = (*joined.relaxed, *composed, *inferred, *unit, *infinite_rule(data.target, data.nontarget))
     return LoadedScores(data, scores.format, None if key is None else key.format, relaxed), problems
+
+
+def _composed(table: Table) -> tuple[Table, int]:
+    """Return a table with the names of recordings and people in NFC, and how many names were written otherwise."""
+    columns = [name for name in ("enrol", "trial", "enrol_speaker", "trial_speaker") if name in table.frame.columns]
+    distinct = {name: table.frame[name].unique().cast(pl.String).drop_nulls() for name in columns}
+    other = {name: int((names != names.str.normalize("NFC")).sum()) for name, names in distinct.items()}
+    changed = [pl.col(name).cast(pl.String).str.normalize("NFC") for name, count in other.items() if count]
+    return (replace(table, frame=table.frame.with_columns(changed)) if changed else table), sum(other.values())
 
 
 def _measured(table: Table, options: ReadingOptions) -> Table:
