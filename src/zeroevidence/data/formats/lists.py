@@ -22,7 +22,7 @@ from zeroevidence.errors import InputError, Problem
 
 @dataclass(frozen=True, slots=True)
 class SpeakerList:
-    r"""The speaker of each utterance.
+    """The speaker of each utterance.
 
     Parameters
     ----------
@@ -32,11 +32,6 @@ class SpeakerList:
         The speaker of each utterance.
     rule
         Finds the speaker in the name of an utterance instead: its first group, or all that it matches.
-
-    Examples
-    --------
-    >>> SpeakerList("--speaker-of", {}, re.compile(r"id(\d+)")).speaker("id10270/x.wav")
-    '10270'
     """
 
     name: str
