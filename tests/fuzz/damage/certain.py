@@ -153,6 +153,17 @@ def _wrong_value(*values: Any) -> Callable[[dict[str, Any], random.Random], None
     return change
 
 
+def _edited(document: dict[str, Any], rng: random.Random) -> None:
+    """A number of a result that its signature or its limits contradict."""
+    row = _row(document, rng)
+    limited = [result for result in row["metrics"].values() if isinstance(result.get("low"), float)]
+    if limited and rng.random() < 0.5:
+        result = rng.choice(limited)
+        result["value"] = result["low"] - 0.01
+    else:
+        row["counts"][rng.choice([name for name in ("target", "nontarget", "speakers") if name in row["counts"]])] += 1
+
+
 def _flipped(data: bytes, rng: random.Random) -> bytes:
     at = len(data) - 1 - rng.randrange(8)
     return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
@@ -210,6 +221,10 @@ def _documents() -> Iterator[Damage]:
     yield Damage(results, changed_document(_wrong_value(float("nan"), float("inf"))))
     yield Damage(results, changed_document(_wrong_value("x", [], True, {"a": 1})))
     yield Damage(results, nested)
+    yield Damage(results, changed_document(_edited))
+    yield Damage(
+        r"sealed\.json", changed_document(lambda document, _: document["rows"][0]["labels"].update(system="x"))
+    )
     yield Damage(r".*/model\.safetensors", _flipped)
     yield Damage(r".*/model\.safetensors", _not_finite_model, signed=True)
     yield Damage(r"(enc/)?tiny\.json", _field(sha256="0" * 64, bytes=1, front_end="x", dim=81, sample_rate=8000))

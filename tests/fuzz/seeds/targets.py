@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from tests.data.formats.test_same_numbers import Search
 from tests.fuzz.seeds.audits import audit_targets
 from tests.fuzz.seeds.speech import corpus_targets, encoder_targets
 from tests.fuzz.seeds.target import Target, done, target_of
+from zeroevidence.data.seals import read_key, write_seal
 from zeroevidence.evaluation.results import read_results
 from zeroevidence.plot.kind import available
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
@@ -26,7 +28,7 @@ def targets() -> list[Target]:
     """Everything that is damaged."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         home = Path(folder)
-        made = [*_scores(home), *_tandem(home), *_vectors(home)]
+        made = [*_scores(home), *_tandem(home), *_vectors(home), *_every_format(home)]
         made += [*_results(home), *_models(home), *_comparisons(home), *_labelled(home)]
         return [*made, *audit_targets(home), *_utility(home), *encoder_targets(home), *corpus_targets(home)]
 
@@ -88,6 +90,27 @@ def _scores(home: Path) -> list[Target]:
     return [*made, target_of(home, "compare", arguments, few)]
 
 
+def _every_format(home: Path) -> list[Target]:
+    """The same scores in each format of scores that is registered."""
+    (home / "formats").mkdir()
+    search = Search(home / "formats", 0, "f4")
+    made = []
+    for _, path, key in (*search.text_files(), *search.binary_files()):
+        if isinstance(path, Path):  # not a data frame
+            names = [file.relative_to(home).as_posix() for file in (path, key) if file is not None]
+            arguments = (names[0], *(("--key", names[1]) if key else ()))
+            quick = ("--intervals", "0", "--null", "0", "-f", "json")
+            made += [
+                target_of(home, "evaluate", (*arguments, *quick), names),
+                target_of(home, "doctor", arguments, names),
+            ]
+    list(search.tandems())  # writes them
+    for names in (["formats/cm2021", "formats/key2021"], ["formats/cm5"]):
+        arguments = ("evaluate", "--cm", names[0], *(("--key", names[1]) if names[1:] else ()), "--intervals", "0")
+        made.append(target_of(home, "tandem", (*arguments, "-f", "json"), names))
+    return made
+
+
 def _tandem(home: Path) -> list[Target]:
     rng = np.random.default_rng(1)
     cm = {"- bonafide": 1.5, "A07 spoof": -1.5, "A08 spoof": -0.5}
@@ -124,6 +147,12 @@ def _vectors(home: Path) -> list[Target]:
         text = "".join(f"{n}  [ {' '.join(map(str, v))} ]\n" for n, v in zip(names, vectors.tolist(), strict=True))
         (home / f"{side}.ark").write_text(text)
         (home / f"{side}.utt2spk").write_text(lines)
+        for ending, separator in (("csv", ","), ("tsv", "\t")):
+            cells = [
+                ["utterance", "speaker", *"abcde"],
+                *([n, w, *v] for n, w, v in zip(names, people, vectors, strict=True)),
+            ]
+            (home / f"{side}.{ending}").write_text("".join(separator.join(map(str, row)) + "\n" for row in cells))
         binary, scp = b"", ""
         for name, vector in zip(names, vectors, strict=True):
             binary += name.encode() + b" "
@@ -133,7 +162,7 @@ def _vectors(home: Path) -> list[Target]:
         (home / f"{side}.scp").write_text(scp)
     ids = ("--enrol-ids", "E.utt2spk", "--trial-ids", "T.utt2spk")
     made = []
-    for kind in (".npz", ".npz", ".pt", ".parquet", ".npy", ".ark", "b.ark", ".scp"):
+    for kind in (".npz", ".npz", ".pt", ".parquet", ".npy", ".csv", ".tsv", ".ark", "b.ark", ".scp"):
         enrol, trial = (f"{side}{kind}" for side in "ET")
         beside = {".npy": ["E.ids", "T.ids"], ".scp": ["Eb.ark", "Tb.ark"]}.get(kind, [])
         listed = kind in (".ark", "b.ark", ".scp")
@@ -159,6 +188,11 @@ def _results(home: Path) -> list[Target]:
     for name in ("one.json", "t.json"):
         made.append(target_of(home, "report", (name, "-f", "html", "-o", "page"), (name,)))  # a second for all figures
         made += [target_of(home, "report", (name, "-f", "md", "-o", "page"), (name,))] * _CHEAP
+    done("doctor", "--new-key")
+    (home / "sealed.json").write_bytes((home / "one.json").read_bytes())
+    write_seal(home / "sealed.json", read_key("private.pem", private=True))
+    sealed = ("sealed.json", "sealed.json.seal", "public.pem")
+    made += [target_of(home, "doctor", ("--seal", "public.pem", "sealed.json"), sealed)] * 2
     names = [f"{folder}/{name}" for folder in ("L1", "L2") for name in ("result.json", "trials.csv", "trials.parquet")]
     names = [name for name in names if (home / name).is_file()]
     return [*made, *[target_of(home, "compare", ("L1", "L2", "--intervals", "20"), names)] * 2]
