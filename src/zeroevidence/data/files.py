@@ -334,5 +334,7 @@ def array_header(stream: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
     if version > (2, 0):
         return (), np.dtype(object)  # NumPy reads it or refuses it
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, _, dtype = read(stream)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it takes longer to read what Python 2 wrote
+        shape, _, dtype = read(stream)
     return shape, dtype

@@ -26,14 +26,7 @@ from zeroevidence.evaluation.rows.curves import Trials
 from zeroevidence.evaluation.rows.evaluation import SCHEMA, Evaluation, results_text
 from zeroevidence.evaluation.rows.flags import flag, relaxed_flags, resampling_flags
 from zeroevidence.evaluation.rows.measure_result import RESULT_COLUMNS, MeasureResult
-from zeroevidence.evaluation.rows.setup import (
-    Options,
-    Resampling,
-    SearchSetup,
-    Setup,
-    changed_field,
-    joint_signature,
-)
+from zeroevidence.evaluation.rows.setup import Options, Resampling, SearchSetup, Setup, changed_field, joint_signature
 from zeroevidence.evaluation.search_task import search_metrics, trial_table, weight_flags
 from zeroevidence.linkage import search
 from zeroevidence.linkage.search import LinkResult

@@ -234,11 +234,8 @@ def examine_here(card: str, seconds: int, memory: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (memory + 8 * size, memory + 8 * size))
     try:
         print(json.dumps(examine(OnnxExtractor(source if source.input else published_card(source)))))
-    except InputError as error:
-        print(json.dumps(error.reason))
-        sys.exit(error.exit_code)
-    except MemoryError:
-        print(json.dumps(f"needs more than {memory >> 30} GiB of memory for some seconds of speech"))
+    except (InputError, MemoryError) as error:
+        print(json.dumps(getattr(error, "reason", f"needs more than {memory >> 30} GiB for some seconds of speech")))
         sys.exit(InputError.exit_code)
 
 
@@ -363,20 +360,16 @@ def _fits(shape: list[Any], expected: tuple[int | None, ...]) -> bool:
 
 
 def _find_card(file: str, card: str | Path | None, published: str | None) -> EncoderCard:
-    if published is not None:
-        if card is not None:
-            raise UsageError(f"{published}: a published encoder has a card already; expected either its name or a card")
-        path, source = file, replace(PUBLISHED_ENCODERS.find(published.lower()), file=Path(file))
-    else:
-        path, chosen = card_parts(file)
+    if published is not None and card is not None:
+        raise UsageError(f"{published}: a published encoder has a card already; expected either its name or a card")
+    encoder = None if published is None else PUBLISHED_ENCODERS.find(published.lower())
+    path, chosen = (file, None) if encoder else card_parts(file)
     reason = unreadable_reason(path)
     if reason:
         raise InputError(reason, path=path)
-    if published is not None:
-        return source
-    if card is None:
-        return read_card(path, chosen)
-    return read_card(*card_parts(str(card)), model=Path(file))
+    if encoder is not None:
+        return replace(encoder, file=Path(file))
+    return read_card(path, chosen) if card is None else read_card(*card_parts(str(card)), model=Path(file))
 
 
 def _store(card: EncoderCard, *, overwrite: bool) -> EncoderCard:

@@ -27,17 +27,11 @@ _READ = ("scores", "keys", "speakers", "targets", "nontargets", *(field.name for
 
 @dataclass(frozen=True, slots=True)
 class _Speech:
-    """A corpus, and how many problems are printed."""
+    """A corpus, how many problems are printed, and keys of seals."""
 
     corpus: str | None = shared("--corpus", "to check instead of SCORES")
     anonymised: str | None = shared("--anonymised")
     limit: int = shared("--limit")
-
-
-@dataclass(frozen=True, slots=True)
-class _Seals:
-    """The key that seals are verified with, or whether a pair of keys is made."""
-
     seal: str | None = shared("--seal", "the public one: results must have a seal by its owner")
     new_key: bool = setting(False, "Write a pair of keys for seals here, private.pem and public.pem.")
 
@@ -45,9 +39,8 @@ class _Seals:
 @click.command("doctor")
 @options_of(ScoreInputs, "inputs", *_READ)
 @options_of(_Speech, "speech")
-@options_of(_Seals, "seals")
 @run_options()
-def command(inputs: ScoreInputs, speech: _Speech, seals: _Seals, run: Run) -> None:
+def command(inputs: ScoreInputs, speech: _Speech, run: Run) -> None:
     """List every problem of score files and keys, or of a corpus, as `file:line: reason`, and evaluate nothing.
 
     Takes the same files as `evaluate`, or the same corpora as `audit`. Exits with 3 if there is a problem, with 0 if
@@ -59,7 +52,7 @@ def command(inputs: ScoreInputs, speech: _Speech, seals: _Seals, run: Run) -> No
     zeroevidence doctor --new-key
     zeroevidence doctor --seal public.pem result.json
     """  # noqa: D301 (\b is a control character here)
-    if seals.new_key:
+    if speech.new_key:
         for file in make_keys(Path()):
             print_written(file)
         return
@@ -68,7 +61,7 @@ def command(inputs: ScoreInputs, speech: _Speech, seals: _Seals, run: Run) -> No
         raise UsageError("expected either SCORES or --corpus")
     if speech.anonymised is not None and corpus is None:
         raise UsageError("--anonymised goes with the original speech; expected --corpus, too")
-    key = None if seals.seal is None else read_key(seals.seal, private=False)
+    key = None if speech.seal is None else read_key(speech.seal, private=False)
     if key is not None and not (inputs.finished and inputs.all_finished):
         raise UsageError("--seal is for results that were sealed; expected files of results and no others")
     exit_if_problems(_check_scores(inputs, speech.limit, key) if corpus is None else _check_speech(corpus, speech, run))

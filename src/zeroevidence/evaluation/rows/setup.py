@@ -23,15 +23,12 @@ from zeroevidence.run import LEVEL, check_whole, setting
 _DIGITS = 16  # of a digest that a signature shows
 _COUNTED = ("target", "nontarget", "spoof")
 _PUBLISHED = "standardise"  # the row scaling of the definition, which goes without saying
-# By the marks of signatures: where the values are that a part shows.
-_SHOWN = {
-    **{mark: f"setup.{mark}" for mark in ("linkability", "omega", "dev", "null", "level", "seed", "data")},
-    **{"dcf": "setup.dcf_prior", "ci": "setup.intervals", "same-session": "setup.same_session", "v": "setup.version"},
-    **dict.fromkeys(("llr", "llr-l2", "llr-balanced"), "setup.llr"),
-    **dict.fromkeys(("preset", "form", "eer", "attack", "phase", "asv-at", "cm-at"), "setup.tandem"),
-    **dict.fromkeys(("rows", "scoring", "ddof", "row-scaling", "l2", "balanced", "folds", "splits"), "setup.search"),
-    **{"n": "counts.target", "spk": "counts.speakers", "search": "counts.trials"},
-}
+# By the marks of signatures: where the values are that a part shows; those of others are in `setup`.
+_SHOWN = {"n": "counts.target", "spk": "counts.speakers", "search": "counts.trials", "v": "setup.version"}
+_SHOWN |= {"dcf": "setup.dcf_prior", "ci": "setup.intervals", "same-session": "setup.same_session"}
+_SHOWN |= {mark: f"setup.{mark}" for mark in ("linkability", "omega", "dev", "null", "level", "seed", "data", "llr")}
+_SHOWN |= dict.fromkeys(("rows", "scoring", "ddof", "row-scaling", "l2", "folds", "splits"), "setup.search")
+_SHOWN |= dict.fromkeys(("preset", "form", "eer", "attack", "phase", "asv-at", "cm-at"), "setup.tandem")
 _ELSEWHERE = ("speakers", "trials", "identities", "most_trials", "incomplete", "not_enrolled", "same_session")
 
 

@@ -49,6 +49,14 @@ def test_npy_with_key(tmp_path):
     assert "no array named mated" in reason(scores)
 
 
+def test_npy_of_python_2_is_read_without_a_warning(tmp_path):
+    np.save(tmp_path / "both.npy", np.array([[2.0, 0.5, 1.0], [1.0, 0.0, 0.0]]))
+    data = (tmp_path / "both.npy").read_bytes()
+    (tmp_path / "both.npy").write_bytes(data.replace(b"(2, 3), }  ", b"(2L, 3L), }"))
+    loaded = read_scores(tmp_path / "both.npy")
+    assert (loaded.format, loaded.data.to_scores().target.tolist()) == ("arrays", [2.0])
+
+
 def test_matrix_speakers(tmp_path):
     path, utt2spk = tmp_path / "m.npz", tmp_path / "u"
     np.savez(path, scores=MATRIX, mated=MATED, trials=["u", "v", "w"], enrolments=["a", "b"])
