@@ -9,6 +9,7 @@ from scipy.signal import lfilter
 
 from tests.effort import slow
 from zeroevidence.attack.training import TrainingSettings
+from zeroevidence.data.seals import make_keys
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import read_results
 from zeroevidence.report.verdict import verdict
@@ -112,6 +113,7 @@ def test_audit_from_audio_to_results(run, corpus, encoder, tmp_path, without_fig
 
 
 def test_the_card_of_anonymised_speech_is_read(run, corpus, encoder, tmp_path, without_figures):
+    pytest.importorskip("cryptography")
     protected = tmp_path / "protected"
     assert run("anonymise", corpus, "-o", protected, "--protect", "mcadams-random")[0] == 0
     least = ("--intervals", 0, "--null", 0, "--backend", "cosine", "--attacker", "ignorant")
@@ -124,7 +126,10 @@ def test_the_card_of_anonymised_speech_is_read(run, corpus, encoder, tmp_path, w
     assert "Drawn by a seed that was not kept." in (tmp_path / "out" / "report.html").read_text()
     (protected / "protector.json").write_text(json.dumps(card | {"surprise": 1}))
     calls = encoder.calls
-    code, _, err = run("audit", corpus, "--anonymised", protected, "-o", tmp_path / "other", *least)
+    private, public = make_keys(tmp_path)
+    sealed = ("-o", tmp_path / "other", "--seal", private)
+    code, _, err = run("audit", corpus, "--anonymised", protected, *sealed, *least)
+    assert run("doctor", "--seal", public, tmp_path / "other") == (0, f"{tmp_path / 'other'}: ok\n", "")
     assert code == 3
     assert "protector.json: card: has no field 'surprise'" in err
     assert encoder.calls == calls  # before anything is embedded
