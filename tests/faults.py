@@ -55,18 +55,8 @@ class Copies:
     def run(self, home: Path, arguments: Sequence[object], fault: str = "", at: Sequence[int] = (), **more: Any) -> Any:
         """Run a command in a folder and return its exit code, None where it was stopped, with what it printed.
 
-        Parameters
-        ----------
-        home
-            The folder.
-        arguments
-            The command and its arguments.
-        fault
-            What happens: it is killed ("kill"), stopped ("stop"), or nothing more can be written ("full").
-        at
-            Moments at which it happens, counted from 0.
-        more
-            What the standard streams are where they are no pipes: "closed", "full" or "broken".
+        At some moments, counted from 0, it is killed ("kill"), stopped ("stop"), or nothing more can be written
+        ("full"); `more` says which standard streams are no pipes, but "closed", "full" or "broken".
         """
         return self._ask(home=str(home), arguments=[str(each) for each in arguments], fault=fault, at=list(at), **more)
 
