@@ -326,8 +326,8 @@ def add_encoder(
         names = ", ".join(path.name for path in encoder.model.external)
         reason = f"its weights are in other files ({names}); expected one file that holds all"
         raise InputError(reason, path=source.file)
-    card = replace(source, sha256=encoder.model.sha256, bytes=source.file.stat().st_size)
-    return Encoder(_store(card, overwrite=overwrite), "added")
+    copied = replace(source, sha256=encoder.model.sha256, bytes=source.file.stat().st_size)
+    return Encoder(_store(copied, overwrite=overwrite), "added")
 
 
 def published_card(encoder: EncoderCard) -> EncoderCard:
