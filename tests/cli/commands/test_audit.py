@@ -117,8 +117,11 @@ def test_the_card_of_anonymised_speech_is_read(run, corpus, encoder, tmp_path, w
     protected = tmp_path / "protected"
     assert run("anonymise", corpus, "-o", protected, "--protect", "mcadams-random")[0] == 0
     least = ("--intervals", 0, "--null", 0, "--backend", "cosine", "--attacker", "ignorant")
-    code, printed, err = run("audit", corpus, "--anonymised", protected, "-o", tmp_path / "out", "--verbose", *least)
+    private, public = make_keys(tmp_path)
+    sealed = ("-o", tmp_path / "out", "--seal", private, "--verbose")
+    code, printed, err = run("audit", corpus, "--anonymised", protected, *sealed, *least)
     assert code == 0, err
+    assert run("doctor", "--seal", public, tmp_path / "out") == (0, f"{tmp_path / 'out'}: ok\n", "")
     assert "protector      mcadams-random" in printed
     assert "release        72 recordings" in printed
     card = json.loads((tmp_path / "out" / "protector.json").read_text())
@@ -126,10 +129,7 @@ def test_the_card_of_anonymised_speech_is_read(run, corpus, encoder, tmp_path, w
     assert "Drawn by a seed that was not kept." in (tmp_path / "out" / "report.html").read_text()
     (protected / "protector.json").write_text(json.dumps(card | {"surprise": 1}))
     calls = encoder.calls
-    private, public = make_keys(tmp_path)
-    sealed = ("-o", tmp_path / "other", "--seal", private)
-    code, _, err = run("audit", corpus, "--anonymised", protected, *sealed, *least)
-    assert run("doctor", "--seal", public, tmp_path / "other") == (0, f"{tmp_path / 'other'}: ok\n", "")
+    code, _, err = run("audit", corpus, "--anonymised", protected, "-o", tmp_path / "other", *least)
     assert code == 3
     assert "protector.json: card: has no field 'surprise'" in err
     assert encoder.calls == calls  # before anything is embedded
