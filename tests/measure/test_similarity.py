@@ -10,6 +10,7 @@ from zeroevidence.errors import InputError
 from zeroevidence.measure.measures import compute_family
 from zeroevidence.measure.similarity import (
     deid,
+    diagonal_dominance,
     similarity_matrix,
     voice_distinctiveness_gain,
 )
@@ -81,6 +82,14 @@ def test_nothing_changed_and_everything_lost():
     flat = np.full((4, 4), 0.5)
     assert deid(original, flat) == 1.0
     assert voice_distinctiveness_gain(original, flat) == -np.inf
+
+
+def test_weaker_voices_lose_distinctiveness():
+    strong, _ = similarity_matrix(scores(4.0))
+    weak, _ = similarity_matrix(scores(0.5))
+    assert diagonal_dominance(strong) > diagonal_dominance(weak)
+    assert voice_distinctiveness_gain(strong, weak) < 0
+    assert 0 < deid(strong, weak) < 1
 
 
 def test_errors():

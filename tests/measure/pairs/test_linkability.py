@@ -97,6 +97,16 @@ def test_every_estimate_is_a_fraction(target, nontarget):
         assert 0.0 <= linkability(target, nontarget, method=method) <= 1.0 + 1e-12
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_local_curve_follows_the_truth(method):
+    d = 4.0
+    rng = np.random.default_rng(3)
+    curve = local_linkability(rng.normal(d / 2, 2, 20_000), rng.normal(-d / 2, 2, 50_000), method=method)
+    inside = (curve.score > -3) & (curve.score < 5)
+    expected = np.maximum(0.0, np.tanh(curve.score[inside] / 2))
+    assert np.abs(curve.value[inside] - expected).mean() < 0.05
+
+
 def mean_of_curve(target, nontarget, **options):
     """D(s) looked up at every mated score."""
     curve = local_linkability(target, nontarget, **options)

@@ -82,6 +82,19 @@ def together(llrs):
     return np.concatenate(llrs) / LN10, np.concatenate((np.ones(len(llrs[0])), np.zeros(len(llrs[1]))))
 
 
+def test_voxsrc_devpav(llrs):
+    lir = pytest.importorskip("lir.metrics.devpav")
+    assert devpav(*llrs) == pytest.approx(lir.devpav(*together(llrs)), abs=1e-6)
+
+
+def test_voxsrc_bounds(llrs):
+    lir = pytest.importorskip("lir.algorithms.bayeserror")
+    values, labels = together([one[:4000] for one in llrs])  # it compares every score with every point of its grid
+    cut = [one[:4000] for one in llrs]
+    assert elub(*cut, step=0.01) == pytest.approx(lir.elub(values.copy(), labels), abs=1e-6)
+    assert np.array(elub(*cut)) == pytest.approx(elub(*cut, step=1e-4), abs=3e-4)
+
+
 def test_voxsrc_cllr_of_calibrated_llrs(halves, llrs):
     metrics, models = pytest.importorskip("lir.metrics"), pytest.importorskip("lir.data.models")
     values, labels = together(llrs)
@@ -120,9 +133,28 @@ def test_calibrated_llrs_are_hardly_overestimated_and_others_by_as_much_as_they_
     assert over - before == pytest.approx(np.full(POINTS, 2.0), abs=1e-9)
 
 
+def test_two_normal_densities_by_hand():
+    """Two LLRs in each class: kernels at four places, whose ratio is written out."""
+    target, nontarget = np.array([0.0, 2.0]), np.array([-1.0, 1.0])
+
+    def density(x, places, width):
+        return sum(np.exp(-0.5 * ((x - place) / width) ** 2) for place in places) / width
+
+    widths = []
+    grid, over = overestimation_curve(target * LN10, nontarget * LN10)
+    assert len(grid) == 0, "no class has two LLRs where both occur"
+    target, nontarget = np.array([0.0, 1.0, 2.0]), np.array([-1.0, 0.5, 1.5])
+    grid, over = overestimation_curve(target * LN10, nontarget * LN10)
+    assert (grid[0], grid[-1]) == pytest.approx((0.0, 1.5))
+    for places in (np.array([0.0, 1.0]), np.array([0.5, 1.5])):  # within the grid
+        spread = min(places.std(ddof=1), (places[1] - places[0]) / 2 / 1.3489795003921634)
+        widths.append(spread * 1.5**-0.2)
+    expected = grid - np.log10(density(grid, target, widths[0]) / density(grid, nontarget, widths[1]))
+    assert over == pytest.approx(expected)
+
+
 def test_where_there_is_none():
     assert np.isnan(llr_overestimation([2.0, 3.0], [-1.0, 0.0]))  # apart
-    assert np.isnan(llr_overestimation([0.0, 2.0], [-1.0, 1.0]))  # no class has two where both occur
     assert np.isnan(llr_overestimation([1.0, 1.0, 1.0, 5.0], [0.0, 1.0, 1.0, 1.0]))  # no spread
     assert np.isnan(llr_overestimation([np.inf, np.inf], [-np.inf, np.inf]))
     assert np.isfinite(llr_overestimation([0.0, 1.0, 2.0], [-1.0, 0.5, 1.5]))
@@ -148,6 +180,33 @@ def test_agrees_with_lir_overestimation(seed):
     assert llr_overestimation(target, nontarget) == pytest.approx(np.abs(over).mean(), abs=1e-10)
 
 
+STEP = 1e-4
+
+
+def by_walking(target, nontarget):
+    """The thresholds next to 0 at which deciding by LLRs, one misleading score added to each class, does not pay."""
+    bounds = []
+    for side in (-1.0, 1.0):
+        threshold = 0.0
+        while True:
+            misses = (np.count_nonzero(target <= threshold) + 1) / (len(target) + 1)
+            alarms = (np.count_nonzero(nontarget > threshold) + 1) / (len(nontarget) + 1)
+            without = 1.0 if threshold >= 0.0 else np.exp(threshold)
+            if misses + np.exp(threshold) * alarms > without + 1e-12:
+                bounds.append(threshold / LN10)
+                break
+            threshold += side * STEP
+    return bounds
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bounds_are_those_of_a_walk(seed):
+    rng = np.random.default_rng(seed)
+    target = rng.normal(1.0 + seed / 3, 1.5, 4 + 20 * seed)
+    nontarget = rng.normal(-1.0 - seed / 3, 1.5, 4 + 50 * seed)
+    assert elub(target, nontarget) == pytest.approx(by_walking(target, nontarget), abs=2 * STEP)
+
+
 def on_a_grid(target, nontarget, step):
     """The last multiples of a step on both sides of 0 at which deciding by LLRs (powers of ten) pays, one by one."""
     bounds = []
@@ -170,8 +229,6 @@ def test_bounds_on_a_grid_are_those_of_a_walk(centres, step):
         target, nontarget = rng.normal(centres[0], 0.7, n_target), rng.normal(centres[1], 0.7, n_nontarget)
         found = elub(target * np.log(10.0), nontarget * np.log(10.0), step=step)
         assert found == pytest.approx(on_a_grid(target, nontarget, step), abs=1e-9)
-        exact = np.array(elub(target * LN10, nontarget * LN10))
-        assert exact == pytest.approx(elub(target * LN10, nontarget * LN10, step=1e-4), abs=3e-4)
 
 
 def test_evidence_that_does_not_pay_at_even_odds_is_not_supported_beyond():
@@ -193,16 +250,15 @@ def test_ends_elub():
     low, high = elub(np.full(99, 40.0), np.full(999, -40.0))
     assert low == pytest.approx(-np.log10(100 * 999 / 1000))
     assert high == pytest.approx(np.log10(1000 * 99 / 100))
+    assert elub([0.0, 0.0], [0.0, 0.0]) == (0.0, 0.0)
+    assert elub([-3.0, -2.0], [2.0, 3.0]) == (0.0, 0.0)
 
 
-@pytest.mark.parametrize("bounds", [elub, invariance_bounds])
-def test_bounds_of_useless_wrong_swapped_and_infinite_llrs(bounds):
-    assert bounds([0.0, 0.0], [0.0, 0.0]) == bounds([-3.0, -2.0], [2.0, 3.0]) == (0.0, 0.0)
+def test_swapping_classes_mirrors_the_bounds():
     rng = np.random.default_rng(3)
     target, nontarget = rng.normal(1.0, 1.0, 50), rng.normal(-1.0, 1.0, 80)
-    low, high = bounds(target, nontarget)
-    assert bounds(-nontarget, -target) == pytest.approx((-high, -low))
-    assert np.isfinite(bounds([np.inf, 2.0, 1.0], [-np.inf, -1.0, 0.5])).all()
+    low, high = elub(target, nontarget)
+    assert elub(-nontarget, -target) == pytest.approx((-high, -low))
 
 
 def test_the_measure_does_not_change_with_the_scale_of_scores():
@@ -248,6 +304,23 @@ def test_separated_classes_are_bounded_by_their_number():
     # all nine targets and no other above 0, all others and no target below
     assert high == pytest.approx(np.log10((9.5 / 10.0) / (0.5 / 100.0)))
     assert low == pytest.approx(np.log10((0.5 / 10.0) / (99.5 / 100.0)))
+
+
+def test_useless_and_wrong_scores_are_bounded_by_nothing():
+    assert invariance_bounds([0.0, 0.0], [0.0, 0.0]) == (0.0, 0.0)
+    assert invariance_bounds([-3.0, -2.0], [2.0, 3.0]) == (0.0, 0.0)
+
+
+def test_swapping_classes_mirrors_the_bounds_invariance():
+    rng = np.random.default_rng(3)
+    target, nontarget = rng.normal(1.0, 1.0, 50), rng.normal(-1.0, 1.0, 80)
+    low, high = invariance_bounds(target, nontarget)
+    assert invariance_bounds(-nontarget, -target) == pytest.approx((-high, -low))
+
+
+def test_infinite_llrs_are_bounded():
+    low, high = invariance_bounds([np.inf, 2.0, 1.0], [-np.inf, -1.0, 0.5])
+    assert np.isfinite([low, high]).all()
 
 
 @pytest.mark.parametrize("seed", range(5))

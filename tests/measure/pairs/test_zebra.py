@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import integrate
+from scipy import integrate, stats
 
 import zeroevidence as ze
 from zeroevidence.calibrate.pav import pav_llrs
@@ -78,6 +78,13 @@ def test_all_scores_equal():
     assert tag_counts(target, target)["0"] == 60
 
 
+def test_values_by_hand():
+    separated = np.array([2.0, 3.0]), np.array([0.0, 1.0])
+    assert d_ece(*separated) == pytest.approx(0.7213475204444817, abs=1e-15)
+    four_by_four = np.array([0.9, 0.7, 0.5, 0.3]), np.repeat([0.8, 0.6, 0.4, 0.2], 3)
+    assert d_ece(*four_by_four) == pytest.approx(0.1803368801, abs=1e-10)
+
+
 @pytest.mark.parametrize(
     ("strength", "expected"),
     [
@@ -116,6 +123,25 @@ def test_profiles(target, nontarget):
     assert (profile.actual >= profile.minimum - 1e-10).all()
     assert profile.default.max() == pytest.approx(1.0)
     assert profile.area >= -1e-12
+
+
+def test_order_preserving_maps_change_nothing():
+    rng = np.random.default_rng(0)
+    target, nontarget = rng.normal(1, 1, 100), rng.normal(0, 1, 500)
+    for metric in (d_ece, worst_case, tag, tag_counts):
+        assert metric(np.exp(target), np.exp(nontarget)) == metric(target, nontarget)
+
+
+@pytest.mark.parametrize("d", [0.5, 4.0])
+def test_gaussian_closed_form(d):
+    rng = np.random.default_rng(1)
+
+    def density(a):
+        return stats.norm.pdf(a, d / 2, np.sqrt(d)) * float(evidence_gain(np.array([a]))[0])
+
+    expected = 2 * integrate.quad(density, -60, 60, limit=400, points=[0])[0] / np.log(2)
+    drawn = [rng.normal(mean, np.sqrt(d), 300_000) for mean in (d / 2, -d / 2)]
+    assert d_ece(*drawn) == pytest.approx(expected, abs=3e-3)
 
 
 def test_odds_in_words_are_the_categories_of_the_measure():
@@ -183,6 +209,14 @@ def test_equally_strong_evidence_has_one_norm_of_every_order():
     for n in (1, 10, 1000):
         norms = [lp_disclosure(np.ones(n), np.zeros(n), p=p) for p in (1.0, 1.5, 2.0, 300.0, inf)]
         assert norms == pytest.approx([log10(n + 1)] * 5, abs=1e-12)
+
+
+def test_two_strengths_by_hand():
+    """Three targets alone on top, then two of either class, then three non-targets alone: 4 to 1 or nothing."""
+    target, nontarget = [2.0] * 3 + [1.0] * 2, [0.0] * 3 + [1.0] * 2
+    for p in (1.0, 2.0, 7.0):
+        assert lp_disclosure(target, nontarget, p=p) == pytest.approx(log10(4.0) * (3.0 / 5.0) ** (1.0 / p), abs=1e-12)
+    assert lp_disclosure(target, nontarget, p=inf) == pytest.approx(log10(4.0))
 
 
 @given(scores, scores, st.lists(orders, min_size=2, max_size=2).map(sorted))

@@ -83,6 +83,17 @@ def test_equals_the_equations(scores, weight, random):
     np.testing.assert_array_equal(evidence.equal, (scores == true).sum(axis=1) - 1)
 
 
+@given(matrices, st.integers(0, 2**32 - 1))
+def test_permuting_identities_and_trials_changes_nothing(scores, seed):
+    rng = np.random.default_rng(seed)
+    mated = rng.integers(scores.shape[1], size=len(scores))
+    calibration = AffineCalibration("a", 1.7, 0.0, 0.0)
+    lid = row_evidence(scores, mated, calibration).lid
+    columns, rows = rng.permutation(scores.shape[1]), rng.permutation(len(scores))
+    moved = row_evidence(scores[rows][:, columns], np.argsort(columns)[mated[rows]], calibration).lid
+    np.testing.assert_allclose(moved, lid[rows], atol=1e-12)
+
+
 def test_constant_rows_tell_nothing():
     evidence = row_evidence(np.full((3, 7), 0.1), np.array([0, 3, 6]), AffineCalibration("a", 5.0, 0.0, 0.0))
     assert evidence.lid.tolist() == [0.0, 0.0, 0.0]
@@ -104,6 +115,40 @@ def test_summary_identity_and_bounds():
 
 
 # system, ALID, PDR, NDR, LID+, LID-, LID_max, as published in table 4 (LID- of the plain row does not exist)
+TABLE_4 = [
+    ("B3", 1.40, 83.9, 16.1, 1.91, -1.25, 4.51),
+    ("B4", 1.79, 87.9, 12.1, 2.19, -1.12, 4.74),
+    ("B5", 1.10, 79.4, 20.6, 1.65, -1.02, 3.94),
+    ("T8-5", 0.10, 65.8, 34.2, 0.35, -0.37, 1.16),
+    ("T10-2", 0.40, 76.0, 24.0, 0.83, -0.97, 2.57),
+    ("T12-5", 0.04, 63.4, 36.6, 0.26, -0.33, 1.05),
+    ("T25-1", 0.04, 63.9, 36.1, 0.20, -0.25, 0.82),
+    ("plain", 4.84, 100.0, 0.0, 4.84, 0.0, 4.86),
+    ("random", 0.00, 49.9, 50.1, 0.03, -0.03, 0.12),
+]
+
+
+@pytest.mark.parametrize("row", TABLE_4, ids=lambda row: row[0])
+def test_summaries_of_trials_like_the_published_ones(row):
+    """Trials built to a published row's PDR, LID+ and LID- have its ALID: eq. 9."""
+    _, alid, pdr, _, positive, negative, highest = row
+    n_positive = round(pdr * 10)
+    lid = np.concatenate((np.full(n_positive, positive), np.full(1000 - n_positive, negative)))
+    assert value("alid", lid) == pytest.approx(alid, abs=0.012)
+    assert highest <= np.log2(29) + 0.005
+
+
+def test_random_scores_tell_nothing():
+    rng = np.random.default_rng(0)
+    n = 29
+    dev, scores = rng.normal(size=(10_000, n)), rng.normal(size=(10_000, n))
+    mated = rng.integers(n, size=10_000)
+    calibration = fit_rows(dev, rng.integers(n, size=10_000))
+    lid = row_evidence(scores, mated, calibration).lid
+    assert abs(value("alid", lid)) < 0.01
+    assert value("pdr", lid) == pytest.approx(0.5, abs=0.02)
+
+
 def test_a_gaussian_model_with_known_posterior_is_recovered():
     """Scores that are LLRs of a Gaussian model: the ideal attacker's ALID is known from the true posterior."""
     d, n, trials = 4.0, 50, 4000
@@ -157,6 +202,22 @@ def test_standardised_rows_cannot_tell_far_from_near_and_others_can():
     for scaling in ("centre", "none"):
         expected = [np.log2(3.0 / (1.0 + 2.0 * np.exp(-2.0 * gap))) for gap in (0.8, 0.05)]
         assert lid[scaling].tolist() == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("scaling", ["centre", "none"])
+def test_people_who_are_far_leave_posteriors_of_rows_that_keep_their_spread(scaling):
+    """Under one calibration; a standardised row shrinks, and with it what the others differ by."""
+    rng = np.random.default_rng(0)
+    mated = np.arange(200) % 20
+    near = rng.normal(size=(200, 20)) + 2.0 * np.eye(20)[mated]
+    both = np.hstack((near, np.full((200, 5), -30.0)))
+    kept, shrunk = (
+        [row_evidence(rows, mated, AffineCalibration("a", 2.0, 0.0, 0.0, scaling=name)).posterior.mean()
+         for rows in (near, both)]
+        for name in (scaling, "standardise")
+    )  # fmt: skip
+    assert kept[1] == pytest.approx(kept[0], abs=1e-9)
+    assert shrunk[1] < 0.5 * shrunk[0]
 
 
 @pytest.mark.parametrize(("mean", "deviation"), [(0.05, 0.1), (-3.0, 0.5), (0.0, 1.0)])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from zeroevidence.errors import InputError, UsageError
+from zeroevidence.measure.search import longitudinal
 from zeroevidence.measure.search.longitudinal import (
     firing_threshold,
     fuse_recordings,
@@ -33,6 +34,27 @@ def test_link_needs_a_strict_maximum():
     assert link_probability(np.array([0, 0, 1]), np.array([0, 1, 0])) == pytest.approx(1 / 3)
 
 
+def test_link_curve_is_the_mean_over_subsets():
+    scores, mated, greater, equal = simulated()
+    curve = link_curve(greater, equal, 20, sizes=(2, 5, 20))
+    assert curve.baseline.tolist() == [0.5, 0.2, 0.05]
+    assert curve.y[-1] == pytest.approx(link_probability(greater, equal))
+    rng = np.random.default_rng(1)
+    drawn = []
+    for _ in range(300):
+        row = rng.integers(len(mated))
+        others = rng.permutation(np.delete(np.arange(20), mated[row]))[:4]
+        drawn.append(scores[row, mated[row]] > scores[row, others].max())
+    assert np.mean(drawn) == pytest.approx(curve.y[1], abs=0.08)
+
+
+def test_chance_links_once_in_n():
+    rng = np.random.default_rng(0)
+    greater = rng.integers(0, 32, size=50_000)
+    curve = link_curve(greater, np.zeros_like(greater), 32)
+    np.testing.assert_allclose(curve.y, curve.baseline, atol=0.01)
+
+
 def test_threshold_lets_one_in_n_fire():
     scores = np.random.default_rng(0).normal(size=(500, 25))
     threshold = firing_threshold(scores, 25)
@@ -49,6 +71,12 @@ def test_large_arrays_find_the_same_threshold(monkeypatch):
     assert firing_threshold(ordered, 700) == exact
 
 
+def test_independent_scores_are_singled_out_once_in_e():
+    rng = np.random.default_rng(0)
+    value = singling_out(rng.normal(size=(20_000, 50)), rng.normal(size=(20_000, 50)))
+    assert value == pytest.approx(longitudinal.singling_out_by_chance(50), abs=0.01)
+
+
 @pytest.mark.parametrize("n", [2, 4, 8])
 def test_chance_of_singling_out_depends_on_the_number_of_identities(n):
     rng = np.random.default_rng(0)
@@ -61,6 +89,17 @@ def test_chance_of_singling_out_depends_on_the_number_of_identities(n):
 def test_a_clear_winner_in_each_row_is_always_singled_out():
     scores = np.eye(10)
     assert singling_out(scores, np.eye(10)) == 1.0
+
+
+def test_singling_out_curve_is_the_mean_over_subsets():
+    scores, *_ = simulated(seed=2)
+    calibration, *_ = simulated(seed=3)
+    curve = singling_out_curve(scores, calibration, sizes=(4, 20))
+    assert curve.y[1] == pytest.approx(singling_out(scores, calibration))
+    threshold = firing_threshold(calibration, 4)
+    rng = np.random.default_rng(0)
+    drawn = [(scores[rng.integers(len(scores)), rng.permutation(20)[:4]] > threshold).sum() == 1 for _ in range(4000)]
+    assert np.mean(drawn) == pytest.approx(curve.y[0], abs=0.03)
 
 
 def test_sizes_are_checked():
@@ -117,7 +156,6 @@ def test_link_curve_is_that_of_the_legal_evaluation(digits):
     true = scores[np.arange(12), mated][:, None]
     greater, equal = (scores > true).sum(axis=1), (scores == true).sum(axis=1) - 1
     assert equal.any() == (digits == 1)
-    assert link_curve(greater, equal, 8, sizes=(2, 5, 8)).baseline.tolist() == [0.5, 0.2, 0.125]
     for size in (2, 5, 8):
         expected = legal_link(scores, mated, size)
         assert link_curve(greater, np.zeros_like(equal), 8, sizes=(size,)).y[0] == pytest.approx(expected)
@@ -204,6 +242,16 @@ def test_independent_recordings_add_up(dev):
     # k recordings with LLR variance d are one recording with variance k d
     exact = [lid_of_llrs(*llrs(d=2.0 * k, per_speaker=500, seed=5)).mean() for k in KS]
     np.testing.assert_allclose(alid(found), exact, atol=0.1)
+
+
+def test_two_identities_have_a_closed_form():
+    rows, mated = llrs(n=2, per_speaker=4000)
+    found = fuse_recordings(rows, mated, ks=KS, dev=llrs(n=2, per_speaker=4000, seed=1))
+    x, weight = np.polynomial.hermite_e.hermegauss(80)
+    for k, bits in zip(KS, alid(found), strict=True):
+        ratio = 2.0 * k + np.sqrt(4.0 * k) * x  # LLR of the true identity against the other: N(k d, 2 k d)
+        closed = 1.0 - (weight * np.logaddexp(0.0, -ratio)).sum() / weight.sum() / np.log(2.0)
+        assert bits == pytest.approx(closed, abs=0.03)
 
 
 @pytest.mark.parametrize("dev", [None, llrs(shared=0.6, seed=1)], ids=["cross-fitted", "development"])

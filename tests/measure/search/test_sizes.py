@@ -143,6 +143,17 @@ def test_limits_reach_certainty_at_most():
     assert (exact.low, exact.high) == (None, None)
 
 
+def test_two_standardised_scores_only_say_which_is_higher():
+    """Of two identities z is 1 and -1: LID is log2 of twice the logistic function of twice the slope, or minus it."""
+    scores, mated = simulated(trials=4000, people=5)
+    calibration = AffineCalibration("a", 0.7, 0.0, 0.0)
+    curve = alid_curve((scores, mated), calibration, (scores, mated), lambda *_: calibration, sizes=[2])
+    true = scores[np.arange(4000), mated][:, None]
+    right = ((scores < true).sum() / (4000 * 4)).item()
+    bits = [np.log2(2.0 / (1.0 + np.exp(-2.0 * slope))) for slope in (0.7, -0.7)]
+    assert curve.y[0] == pytest.approx(right * bits[0] + (1.0 - right) * bits[1], abs=1e-9)
+
+
 def test_each_size_is_calibrated_on_rows_of_its_size():
     """So that the attacker among few is as well calibrated as among many: nothing is gained by another slope."""
     (scores, mated), (others, their_mated) = simulated(2000, seed=0), simulated(2000, seed=1)

@@ -145,6 +145,34 @@ def test_gaussian_constrained():
         assert found.threshold == pytest.approx(tau, abs=0.03)
 
 
+def test_gaussian_cm_and_adcf():
+    mu = 2.0
+    tau = mu / 2 - math.log(1.9) / mu
+    assert cm_dcf_min(gaussian(mu), gaussian(0)).dcf == pytest.approx(1.9 * norm.cdf(tau - mu) + norm.sf(tau), abs=2e-4)
+    llr = [mu * gaussian(m) - mu**2 / 2 for m in (mu, 0)]
+    assert cm_dcf(*llr).dcf == pytest.approx(cm_dcf_min(*llr).dcf, abs=2e-4)  # calibrated: nothing lost
+    plain = CostModel(pi_tar=0.5, pi_non=0.5, pi_spoof=0.0, c_fa=1.0)
+    assert adcf_min(gaussian(mu), gaussian(0), gaussian(1), plain).adcf == pytest.approx(
+        2 * norm.cdf(-mu / 2), abs=2e-4
+    )
+
+
+def test_gaussian_joint():
+    """Both thresholds of the unconstrained minimum are stationary points of the closed-form cost."""
+    found = tdcf_joint_min(gaussian(3), gaussian(0), gaussian(1.5), gaussian(2), gaussian(0))
+
+    def cost(cm, asv):
+        u, v = norm.sf(cm - 2), norm.sf(cm)
+        tandem = 0.9405 * (1 - u * norm.sf(asv - 3)) + 0.095 * u * norm.sf(asv) + 0.5 * v * norm.sf(asv - 1.5)
+        return tandem / 0.595
+
+    at = found.threshold_cm, found.threshold_asv
+    assert found.tdcf_min == pytest.approx(cost(*at), abs=2e-4)
+    for step in (-0.1, 0.1):
+        assert cost(at[0] + step, at[1]) > cost(*at)
+        assert cost(at[0], at[1] + step) > cost(*at)
+
+
 # --- loops over every threshold ---
 
 
@@ -281,6 +309,32 @@ def test_only_ranks_matter(tar, non, spf, bona, fake, random):
     assert measured(tar, non, spf, bona, fake) == plain
 
 
+@given(finite, finite, finite, models)
+def test_perfect_countermeasure_reaches_the_floor(tar, non, spf, model):
+    rates = asv_rates(tar, non, spf)
+    found = tdcf_min([3.0, 4.0], [1.0, 2.0], rates, model)
+    default = found.c0 + min(found.c1, found.c2)
+    if found.c1 > 0 and default > 1e-9:
+        assert found.tdcf_min == pytest.approx(found.c0 / default)
+    joint = tdcf_joint_min(tar, non, spf, [3.0, 4.0], [1.0, 2.0], model)
+    assert joint.tdcf_min <= tdcf_joint_min(tar, non, spf, [3.0], [3.0], model).tdcf_min + 1e-12
+
+
+@given(finite, finite, finite)
+def test_adcf_without_spoofs_is_the_plain_cost(tar, non, spf):
+    model = CostModel(pi_tar=0.95, pi_non=0.05, pi_spoof=0.0)
+    as_cm = CostModel(pi_tar=0.95, pi_non=0.0, pi_spoof=0.05)
+    assert adcf_min(tar, non, spf, model).adcf == pytest.approx(cm_dcf_min(tar, non, as_cm).dcf, abs=1e-12)
+
+
+def test_one_system_does_both():
+    """A verifier that accepts all leaves the plain cost of the CM."""
+    everyone = AsvRates(p_miss=0.0, p_fa=1.0, p_fa_spoof=1.0)
+    model = CostModel(pi_tar=0.95, pi_non=0.0, pi_spoof=0.05)
+    cm = [1.0, 2.0, 3.0, 0.0], [0.5, 1.5, -1.0]
+    assert tdcf_min(*cm, everyone, model).tdcf_min == pytest.approx(cm_dcf_min(*cm, model).dcf)
+
+
 # --- edges and errors ---
 
 
@@ -319,7 +373,6 @@ def test_extreme_spoof_priors():
     )
     assert cm_dcf([1.0], [0.0], only).threshold == INF
     assert cm_dcf([1.0], [0.0], only).dcf == 1.0
-    assert cm_dcf([1.0, 2.0], [2.0], threshold=2.0).p_fa == 1.0
 
 
 def test_infinite_scores():
@@ -330,6 +383,19 @@ def test_infinite_scores():
     assert asv_rates([INF], [0.0], [INF], threshold=INF).p_fa_spoof == 0.0  # the threshold inf rejects all
     assert cm_cllr([INF], [-INF]) == 0.0
     assert cm_cllr([-INF], [-INF]) == INF
+
+
+def test_all_equal():
+    rates = asv_rates([1.0] * 3, [1.0] * 5, [1.0])
+    assert rates.eer == 0.5
+    assert (rates.p_miss, rates.p_fa) == (0.0, 1.0)
+    assert cm_eer([0.0] * 4, [0.0] * 2) == 0.5
+
+
+def test_given_threshold():
+    rates = asv_rates([1.0, 2.0, 3.0, 4.0], [0.0, 2.0], [2.0, 5.0], threshold=2.0)
+    assert (rates.p_miss, rates.p_fa, rates.p_fa_spoof) == (0.25, 0.5, 1.0)
+    assert cm_dcf([1.0, 2.0], [2.0], threshold=2.0).p_fa == 1.0
 
 
 @pytest.mark.parametrize(
@@ -344,7 +410,6 @@ def test_infinite_scores():
         (lambda: cm_cllr(["high"], [0.0]), "expected numbers, got text"),
         (lambda: asv_rates([0.0], [0.0], [0.0], threshold=math.nan), "threshold is NaN"),
         (lambda: cm_dcf([0.0], [0.0], threshold=math.nan), "threshold is NaN"),
-        (lambda: tdcf_act([0.0], [0.0], AsvRates(p_miss=0.0, p_fa=0.0, p_fa_spoof=0.0), math.nan), "NaN"),
         (lambda: asv_rates([0.0], [0.0], [0.0], convention="mine"), "unknown convention"),
         (lambda: tdcf_surface([0.0], [0.0], [0.0], [0.0], [0.0], points=1), "at least 2 points"),
         (lambda: AsvRates(p_miss=1.5, p_fa=0.0, p_fa_spoof=0.0), "p_miss"),
@@ -388,3 +453,19 @@ def test_actual_cost_is_never_below_the_minimum(seed, preset, cm_threshold, asv_
     best = tdcf_min(*cm, rates, preset)
     assert tdcf_act(*cm, rates, cm_threshold, preset).tdcf >= best.tdcf_min - 1e-12
     assert tdcf_act(*cm, rates, best.threshold, preset).tdcf == pytest.approx(best.tdcf_min, rel=1e-12)
+
+
+def test_actual_cost_at_the_best_thresholds_is_the_joint_minimum():
+    rng = np.random.default_rng(0)
+    asv = [rng.normal(mean, 1.0, 60) for mean in (3.0, 0.0, 2.0)]
+    cm = [rng.normal(mean, 1.0, 60) for mean in (2.0, 0.0)]
+    best = tdcf_joint_min(*asv, *cm)
+    rates = asv_rates(*asv, threshold=best.threshold_asv)
+    found = tdcf_act(*cm, rates, best.threshold_cm)
+    c0, c1, c2 = tdcf_weights(rates)
+    model = PRESETS["2021"]  # the same cost, which the two divide by different ones
+    w_miss, w_fa, w_spoof = weights(model)
+    blind = min(w_miss, w_fa + w_spoof)
+    assert found.tdcf * (c0 + min(c1, c2)) == pytest.approx(best.tdcf_min * blind, rel=1e-12)
+    with pytest.raises(InputError, match="NaN"):
+        tdcf_act(*cm, asv_rates(*asv), float("nan"))
