@@ -55,7 +55,7 @@ _COMMANDS_OF_MEASURES = {  # names of measures, as patterns, whose command is no
     "tdcf_errors": f"{_TANDEM} --cm-threshold T",
     "adcf_min": "zeroevidence tandem evaluate --sasv SCORES --preset adcf",
     "s*_eer": "zeroevidence tandem evaluate --sasv SCORES --preset adcf",
-    "wer*": f"{_UTILITY} --transcripts text --hypotheses hyp --speakers utt2spk",
+    "[wc]er*": f"{_UTILITY} --transcripts text --hypotheses hyp --speakers utt2spk",
     "uar": f"{_UTILITY} --emotions utt2emo --recognised hyp_emo --speakers utt2spk",
     "recall": f"{_UTILITY} --emotions utt2emo --recognised hyp_emo --speakers utt2spk",
     "length_difference": f"{_UTILITY} --corpus original/ --anonymised anonymised/",

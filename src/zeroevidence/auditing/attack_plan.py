@@ -169,7 +169,7 @@ class AttackPlan:
             for fold, encoders in enumerate(self.folds):
                 adapter = (self.options.adapter or Adapter(random_state=self.run.seed)) if adapts else None
                 task = _FoldAttacks(encoders[number], fold, step, adapter, self.run.seed)
-                tasks.setdefault((fold, number, step.name, model.trained_on, adapts), task).models.append(model)
+                tasks.setdefault((fold, number, step.name, model.training, adapts), task).models.append(model)
         shown = self.run.progress("attackers", "fits")
         outcomes: dict[tuple[int, str, ThreatModel], list[FoldOutcome]] = defaultdict(list)
         computed = compute_each(_FoldAttacks.carry_out, tasks.values(), self.run, little=True)
@@ -306,7 +306,7 @@ class _FoldAttacks:
             sides = compared_speech(self.encoder, self.seed, self.fold)
             if self.adapter is not None:
                 sides = step_attack.adapt(sides, deepcopy(self.adapter))
-            candidates = step_attack.fit_candidates(self.step, sides[self.models[0].trained_on])
+            candidates = step_attack.fit_candidates(self.step, sides[self.models[0].training])
         except (InputError, LinAlgError) as error:
             return None, [(_reason(error), 0.0)] * len(self.models)
         for model in self.models:
@@ -352,7 +352,7 @@ def learning_curve(
     model: ThreatModel, backend: Backend, sides: Sides, draws: DrawUse, *, seed: int = 0
 ) -> LearningCurve | None:
     """Return the disclosure to the same back-end fitted to fewer people; None where it cannot be fitted to so few."""
-    everyone = sides[model.trained_on].speakers("train")
+    everyone = sides[model.training].speakers("train")
     sizes = [max(2, round(share * len(everyone))) for share in _SHARES]
     if sizes[0] < _LEAST_PEOPLE:
         return None
@@ -376,13 +376,13 @@ def draw_curve(model: ThreatModel, backend: Backend, sides: Sides, draws: DrawUs
     if most < 2:
         return None
     amounts = [*(number for number in _NUMBERS if number < most), most]
-    people = sides[model.trained_on].speakers("train")
+    people = sides[model.training].speakers("train")
     uses = [replace(draws, training=number, enrolment=number) for number in amounts]
     return LearningCurve(tuple(amounts), tuple(_disclosure(model, backend, sides, use, people) for use in uses))
 
 
 def _disclosure(model: ThreatModel, backend: Backend, sides: Sides, draws: DrawUse, people: StrArray) -> float:
-    vectors, speakers = sides[model.trained_on].training(draws.training)
+    vectors, speakers = sides[model.training].training(draws.training)
     rows = np.isin(speakers, people)
     fitted = make_backend(backend).fit(vectors[rows], speakers[rows])
     enrolled = sides[model.enrolment].part_draws("eval_enrol")

@@ -369,7 +369,7 @@ class EncodedSpeech:
 
 def required_speech(model: ThreatModel) -> set[Material]:
     """Return the kinds of speech that an attacker needs."""
-    return {model.enrolment, model.trial, model.trained_on, *model.development}
+    return {model.enrolment, model.trial, model.training, *model.development}
 
 
 def check_same_people(encoders: list[EncodedSpeech]) -> None:

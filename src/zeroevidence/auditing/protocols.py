@@ -217,7 +217,7 @@ class _ProtocolAttack:
         folds = []
         for encoders in self.plan.folds:
             sides = encoders[0].sides()
-            folds.append(choice.options(sides[self.model.trained_on].train, sides[self.model.trial]))
+            folds.append(choice.options(sides[self.model.training].train, sides[self.model.trial]))
         sources = {tuple(option.protocol(Protocol(1)).sex for option in options) for options in folds}
         return list(zip(*folds, strict=True)) if len(sources) == 1 else []
 

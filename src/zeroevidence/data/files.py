@@ -103,14 +103,15 @@ class ArrayOnDisk:
                 stream.seek(self._offset + size * start)
                 here, left = left[: size * (stop - start)], left[size * (stop - start) :]
                 while len(here):
-                    read = stream.readinto(here)
+                    read = stream.readinto(here.data)
                     if not read:
                         raise InputError("ends before its last vector; the file is damaged", path=self.path)
                     here = here[read:]
-        return data.view(self.dtype).reshape(-1, self.shape[1])
+        vectors: NDArray[Any] = data.view(self.dtype).reshape(-1, self.shape[1])
+        return vectors
 
 
-def open_array(path: str | Path) -> NDArray[Any] | ArrayOnDisk:
+def open_array(path: str | Path) -> Any:
     """Return the array of an npy file, whose rows stay on disk until they are asked for."""
     state = file_state(path)
     with reading_file(path, "NumPy npy"):

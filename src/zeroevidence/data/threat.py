@@ -95,6 +95,13 @@ class ThreatModel:
         return self.enrolment, self.trial, self.extractor, self.trained_on
 
     @property
+    def training(self) -> Training:
+        """What the back-end of an attacker who is to attack learns from."""
+        if self.trained_on is None:
+            raise UsageError(f"{self.name}: training unknown; expected {' or '.join(get_args(Training))}")
+        return self.trained_on
+
+    @property
     def development(self) -> tuple[Material, Material]:
         """Enrolment and trial speech of the development scores."""
         if self.calibration == "matched":

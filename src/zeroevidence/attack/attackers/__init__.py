@@ -165,7 +165,7 @@ def attacker_card(
         trial=_SPEECH[model.trial],
         extractor="; ".join(f"{named}, trained on {speech} speech" for speech, named in names.items() if named),
         backend=f"adapter network + {backend}" if model.adapter else backend,
-        trained_on=f"{_SPEECH[model.trained_on]} of {spent.people} training speakers",
+        trained_on=f"{_SPEECH[model.training]} of {spent.people} training speakers",
         calibrated_on=_calibration(model, spent.development_people),
     )
 

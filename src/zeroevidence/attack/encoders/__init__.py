@@ -222,7 +222,7 @@ def examine_apart(card: EncoderCard) -> float | None:
         ended = "takes too long" if status == -signal.SIGXCPU else f"ends the process with status {status}"
         limits = f"{_SECONDS} s of processor time and {_MEMORY >> 30} GiB"
         raise InputError(f"{ended}; expected an encoder that embeds some seconds within {limits}", path=card.file)
-    return answer
+    return None if answer is None else float(answer)
 
 
 def examine_here(card: str, seconds: int, memory: int) -> None:

@@ -44,9 +44,8 @@ class SearchFiles:
         """Return the embeddings of the search, and those to calibrate on."""
         if (self.dev_enrol is None) != (self.dev_trial is None):
             raise UsageError("--dev-enrol and --dev-trial belong together; expected both")
-        ids = {"trial_ids": self.trial_ids, "enrol_ids": self.enrol_ids}
         read = partial(read_pairing, scoring=options.scoring, allow_same=options.allow_same)
-        search = read(self.trial, self.enrol, **ids)
+        search = read(self.trial, self.enrol, trial_ids=self.trial_ids, enrol_ids=self.enrol_ids)
         if self.dev_trial is None or self.dev_enrol is None:
             return search, None
         return search, read(self.dev_trial, self.dev_enrol)

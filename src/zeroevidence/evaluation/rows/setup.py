@@ -353,8 +353,8 @@ def changed_field(before: str, now: str) -> tuple[str, str, str]:
     parts = before.split("|"), now.split("|")
     was, shows = ([part for part in parts[i] if part not in parts[1 - i]] for i in (0, 1))
     mark = (shows or was or [""])[0].partition(":")[0]
-    said = (next((part for part in side if part.startswith(mark)), "nothing") for side in (was, shows))
-    return _SHOWN.get(mark, "setup"), *said
+    first, second = (next((part for part in side if part.startswith(mark)), "nothing") for side in (was, shows))
+    return _SHOWN.get(mark, "setup"), first, second
 
 
 def _llr_parts(llr: LlrSetup) -> list[str]:
