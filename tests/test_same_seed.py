@@ -15,7 +15,7 @@ COMMANDS = {
     "evaluate": ("evaluate", "a.scores", "--key", "key", *RESAMPLED),
     "compare": ("compare", "a.scores", "b.scores", "--key", "key", "--intervals", "40", "-f", "json"),
     "tandem": ("tandem", "evaluate", "--cm", "cm.txt", "--asv", "asv.txt", "-f", "json"),
-    "link": ("link", "--enrol", "voices.npz", "--trial", "voices.npz"),
+    "link": ("link", "--enrol", "voices.npz", "--trial", "voices.npz", "--allow-same"),
     "anonymise": ("anonymise", "speech", "--protect", "mcadams-random", "--seed", "3"),
     "choose": ("protect", "fit", "voices.npz", "--attribute", "sex"),
     "fit in closed form": ("protect", "fit", "voices.npz", "--attribute", "sex", "--protector", "transport"),

@@ -190,7 +190,7 @@ def test_development_people_choose_the_closest_recording_of_people_with_two_voic
     second = np.arange(len(embeddings)) % 2 == 1
     for vectors, compared in (
         (embeddings.vectors, "mean"),
-        (np.where(second[:, None], 6.0 * other_voice, embeddings.vectors), "closest"),
+        (np.where(second[:, None], embeddings.vectors + 6.0 * other_voice, embeddings.vectors), "closest"),
     ):
         sets = EmbeddingSets.from_roles(Embeddings(vectors, embeddings.ids, embeddings.speakers), split, role)
         options = AuditOptions(

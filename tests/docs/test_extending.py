@@ -155,7 +155,7 @@ def test_a_new_classifier_is_one_file(used):
 @pytest.mark.parametrize(
     ("extension", "result"),
     [
-        ("format", ["label-first", [2.5], ["u1"]]),
+        ("format", ["turned", [2.5], ["u1"]]),
         ("attacker", ["anonymised", "euclidean", True]),
         ("extractor", ["loudness:4", [2, 4]]),
         ("protector of voices", True),

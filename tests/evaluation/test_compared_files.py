@@ -393,7 +393,8 @@ def test_an_audit_keeps_the_scores_of_every_attacker(audited, folders):
         assert again["alid"].low == audit.strongest["alid"].low
 
 
-def test_audits_are_paired_and_start_with_the_attackers_that_count(audited, folders):
+def test_audits_are_paired_and_start_with_the_attackers_that_count(audited, folders, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
     paths = [folders / name for name in audited]
     comparisons = compare_results(paths, list(audited), options=OPTIONS)
     first = comparisons[0]

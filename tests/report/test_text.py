@@ -292,14 +292,14 @@ def test_several_values_of_a_measure_stand_with_its_sentence(shown):
         assert "0: 3, A: 14" in shown([one], width)
 
 
-def test_several_recordings_follow_the_measures(audit_rows):
+def test_several_recordings_follow_the_measures(shown, audit_rows):
     one = render(audit_rows[3:], "text", verbose=True)
     found = audit_rows[3].recordings
     assert "Several recordings of one person" in one
     line = next(line for line in one.splitlines() if re.match(r"\s*3\s", line))
     assert line.split()[:3] == ["3", "20", f"{100 * found.top1[2]:.2f}"]
     assert "hold 10 recordings of one person could not be tried" in " ".join(one.split())
-    several = render(audit_rows, "text", verbose=True).partition("Several recordings of one person")[2]
+    several = shown(audit_rows, 120, verbose=True).partition("Several recordings of one person")[2]
     lines = [line.split() for line in several.splitlines() if re.match(r"[14] ", line)]
     assert [[words[0], *words[-8:-6]] for words in lines] == [
         ["4", "1", "20"],

@@ -29,7 +29,9 @@ COLUMNS, PAIRS, TANDEMS = (
     {"--targets", "--nontargets"},
     {"--asv", "--cm", "--sasv"},
 )
-NOT_ON_THE_PAGE = {"--input-format", "--asv-key", "--classes"} | COLUMNS | PAIRS | TANDEMS
+NOT_ON_THE_PAGE = (
+    {"--allow-same", "--speaker-of", "--input-format", "--asv-key", "--classes"} | COLUMNS | PAIRS | TANDEMS
+)
 
 
 def test_a_request_comes_back_as_it_was(tmp_path):

@@ -13,6 +13,7 @@ from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR
 from zeroevidence.attack.ladder import Adapter, Effort, LadderStep, ladder_steps
 from zeroevidence.attack.training import TrainingSettings
 from zeroevidence.data.folds import FEW_PEOPLE, FOLDS, SPLITS
+from zeroevidence.data.preparing import ALLOW_SAME
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options
@@ -129,7 +130,7 @@ class AuditOptions:
         "their durations [default: speech units, with the extra onevoice].",
         metavar="FILE",
     )
-    allow_same: bool = setting(False, "Take original recordings that are on both sides, instead of refusing.")
+    allow_same: bool = setting(False, ALLOW_SAME)
     recogniser: str | None = None
     transcripts: str | Path | None = None
     training: TrainingSettings = field(default_factory=TrainingSettings)

@@ -188,6 +188,9 @@ def _taken(names: StrArray | None, order: IntArray | None) -> StrArray | None:
     return names if names is None or order is None else names[order]
 
 
+ALLOW_SAME = "Take targets that compare a recording with itself, instead of refusing."
+
+
 def compared_with_itself(names: Sequence[str] | StrArray, *, allow: bool) -> tuple[RelaxedRule, ...]:
     """Return the rule that was relaxed for recordings that are compared with themselves; unless allowed, refuse them.
 

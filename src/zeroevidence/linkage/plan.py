@@ -12,6 +12,7 @@ import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray
 from zeroevidence.calibrate.rows import ROW_SCALINGS, RowScaling
+from zeroevidence.data.preparing import ALLOW_SAME
 from zeroevidence.data.scores import as_array
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.linkage.inputs import SCORINGS, ScoreFunction, Scoring, VectorSet, vector_sets
@@ -134,7 +135,7 @@ class LinkOptions:
     engine: EngineName = setting(AUTO, "Engine that computes the search.")
     precision: Precision | None = setting(None, "Bits of the numbers that are multiplied.", parse=int)
     block: int | None = setting(None, "Trials between two checkpoints.", least=1)
-    allow_same: bool = setting(False, "Take recordings that are on both sides, instead of refusing.")
+    allow_same: bool = setting(False, ALLOW_SAME)
 
     def __post_init__(self) -> None:
         """Refuse what no engine can do."""

@@ -46,7 +46,7 @@ ASVSPOOF5 = "asv_score,cm_score,sasv_label\n" + "".join(
 
 def test_columns_are_named_where_several_may_be_meant(put, eer, refused):
     path = put("asvspoof5.csv", ASVSPOOF5)
-    assert refused(path).startswith("asvspoof5.csv:1: columns 'asv_score' and 'cm_score' both mean score; expected one")
+    assert refused(path).startswith("asvspoof5.csv:1: scores of a verifier; `zeroevidence tandem evaluate --asv")
     assert eer(path, "--score-column", "asv_score") == pytest.approx(EER)
     assert eer(path, "--score-column", "cm_score", "--negate") == pytest.approx(EER)
     pl.read_csv(path).write_parquet("t.parquet")
@@ -107,7 +107,7 @@ def test_lists_of_scores_with_faults(put, run, eer, refused):
     assert eer("--targets", "t.npy", "--nontargets", "n.npy") == pytest.approx(EER)
     np.save("n.npy", np.ones((2, 3)))
     code, _, err = run("evaluate", "--targets", "t.npy", "--nontargets", "n.npy")
-    assert (code, err) == (3, "n.npy: float64 of shape (2, 3); expected numbers, one per trial\n")
+    assert (code, err) == (3, "n.npy: scores: float64 of shape (2, 3); expected numbers, one per trial\n")
 
 
 ASV_2019 = "".join(

@@ -190,7 +190,7 @@ def _results(home: Path) -> list[Target]:
         made += [target_of(home, "report", (name, "-f", "md", "-o", "page"), (name,))] * _CHEAP
     done("doctor", "--new-key")
     (home / "sealed.json").write_bytes((home / "one.json").read_bytes())
-    write_seal(home / "sealed.json", read_key("private.pem", private=True))
+    write_seal(home / "sealed.json", (home / "one.json").read_text(), read_key("private.pem", private=True))
     sealed = ("sealed.json", "sealed.json.seal", "public.pem")
     made += [target_of(home, "doctor", ("--seal", "public.pem", "sealed.json"), sealed)] * 2
     names = [f"{folder}/{name}" for folder in ("L1", "L2") for name in ("result.json", "trials.csv", "trials.parquet")]

@@ -19,7 +19,7 @@ from zeroevidence.data.formats.lists import SpeakerList, read_sessions
 from zeroevidence.data.formats.scores.layout import ColumnNames, Layout, Lines, Role, Table
 from zeroevidence.data.loaded_scores import LlrUnit, LoadedScores, Scale
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.data.preparing import leave_out_same_session
+from zeroevidence.data.preparing import ALLOW_SAME, leave_out_same_session
 from zeroevidence.errors import UsageError
 from zeroevidence.registry import Registry
 from zeroevidence.run import setting
@@ -248,7 +248,7 @@ class ReadingOptions:
         "lists and columns of speakers.",
         metavar="REGEX",
     )
-    allow_same: bool = setting(False, "Take targets that compare a recording with itself, instead of refusing.")
+    allow_same: bool = setting(False, ALLOW_SAME)
     sessions: str | None = setting(
         None,
         "Leave out pairs of one recording session: lines of `identifier session`, a line for every session of an "
