@@ -13,6 +13,7 @@ from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.finding.chance import row_chosen_on_development as chosen_row
 from zeroevidence.evaluation.results import from_json, to_json
+from zeroevidence.run import Run
 
 OPTIONS = Options(intervals=10, null=39, linkability="pav")
 PLAIN = Options(intervals=0, null=0, linkability="pav")
@@ -38,6 +39,19 @@ def protected(embeddings, noise=0.1, seed=1):
 def audited():
     original = speech()
     return audit(original, protected(original), AuditOptions(effort="quick", measuring=OPTIONS))
+
+
+def test_few_people_have_the_same_p_values_with_every_seed():
+    original = speech()
+    released = protected(original, noise=1.5)
+    options = AuditOptions(attackers=("backend-informed",), backends=("whitened",), measuring=OPTIONS)
+    first, second = (audit(original, released, options, run=Run(seed=seed)).strongest for seed in (0, 1))
+    assert {name: result.p_adjusted for name, result in first.metrics.items()} == {
+        name: result.p_adjusted for name, result in second.metrics.items()
+    }
+    assert any(result.p_adjusted is not None for result in first.metrics.values())
+    once = replace(options, splits=1)
+    assert audit(original, released, once, run=Run(seed=1)).strongest.setup.seed == 1
 
 
 def test_nine_people_who_leak_are_found(audited):

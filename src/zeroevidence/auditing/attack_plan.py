@@ -214,7 +214,9 @@ class AttackPlan:
             fused, spent = any(fold.parts for fold in result.folds), self._spent(model, result)
             bits, error = result.development, result.error
             about = replace(about, development=bits, development_error=error, fused=fused, spent=spent)
-        run, options = Run(self.run.seed, self.run.level), self.options.measuring  # all that other processes need
+        # Of few people the exchanges do not depend on the seed, nor do splits: a verdict near the level would.
+        seed = self.run.seed if result.splits == 1 else 0
+        run, options = Run(seed, self.run.level), self.options.measuring  # all that other processes need
         return partial(evaluate, result.scores, dev=result.dev, labels=named, about=about, options=options, run=run)
 
     def _spent(self, model: ThreatModel, result: AttackResult) -> TrainingEffort:
