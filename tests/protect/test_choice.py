@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tests.effort import slow
 from tests.protect.people import voices
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
@@ -98,6 +99,7 @@ def test_the_noise_is_the_strongest_within_the_budget(data, choice):
     assert max(eers_at(data, chosen.protector, LEVELS[LEVELS.index(chosen.strength) + 1])) > bound
 
 
+@slow
 def test_the_protector_that_leaves_less_is_chosen_and_the_mildest_within_a_target(data, choice):
     few = 6  # whom attackers learn from: those of many people know the sex after any of these protectors
     choice = search(data, "sex", choice.limit, {kind: {} for kind in KINDS}, attacker_people=few)
@@ -147,6 +149,7 @@ def test_where_no_protector_keeps_to_the_limit():
     assert [kept.name for kept in nearest.kept] == ["accent"]  # some half has one person of a class of age
 
 
+@slow
 def test_other_attributes_are_reported_and_saved(choice, tmp_path):
     model = fit(aged(seed=0), "sex", FitOptions("leace", limit="eer=+5%"))
     age, accent = model.choice.kept

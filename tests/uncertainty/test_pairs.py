@@ -8,6 +8,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 import zeroevidence as ze
+from tests.effort import slow
 from zeroevidence.calibrate.pav import count
 from zeroevidence.calibrate.rows import AffineCalibration
 from zeroevidence.data.scores import Pairs
@@ -354,7 +355,9 @@ def test_progress_counts_people_left_out():
     assert seen[:3] == [(64, 130), (128, 130), (130, 130)]
 
 
-@pytest.mark.parametrize("size", [(10, 5), (130, 10)])  # the arrays of the second are shared by processes
+@pytest.mark.parametrize(
+    "size", [(10, 5), pytest.param((130, 10), marks=slow)]
+)  # the arrays of the second are shared by processes
 def test_any_number_of_workers_gives_the_same_result(size):
     data = matrix(*size)
     options = ze.Options(intervals=200, null=130)

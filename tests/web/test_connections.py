@@ -19,6 +19,7 @@ from uvicorn import Config
 from uvicorn.server import ServerState
 
 from benchmarks.slow_connections import Strangers, page_time
+from tests.effort import slow
 from zeroevidence.web.forms import MOST_CONNECTIONS, LimitedConnection
 
 PATIENCE = 300.0  # seconds: ends what hangs
@@ -40,6 +41,7 @@ def port(tmp_path_factory):
     assert process.communicate(timeout=PATIENCE)[1] == "stopped\n"  # no message about strangers
 
 
+@slow
 def test_three_hundred_unfinished_headers_do_not_block_the_page(port):
     strangers = Strangers(port)
     for _ in range(3):

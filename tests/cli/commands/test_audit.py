@@ -67,7 +67,7 @@ def encoder(monkeypatch):
 QUICK = ("--intervals", 5, "--null", 5, "--backend", "cosine")
 
 
-@pytest.mark.parametrize("calibrate_on", ["matched", "attacker"])
+@pytest.mark.parametrize("calibrate_on", [pytest.param("matched", marks=slow), "attacker"])
 def test_the_ignorant_calibrate_on_what_they_have_where_asked(run, corpus, encoder, tmp_path, calibrate_on):
     given = ("--attacker", "ignorant", "--calibrate-on", calibrate_on, "--report", tmp_path / "report.html")
     code, _, err = run("audit", corpus, "--protect", "mcadams", "-o", tmp_path / "out", *QUICK, *given)
