@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from zeroevidence.errors import InputError, MissingExtra, OutOfMemory
-from zeroevidence.parallel import compute_beside, compute_each
+from zeroevidence.parallel import _let_managers_end, compute_beside, compute_each
 from zeroevidence.run import Run
 
 TWO = Run(cores=2)
@@ -153,3 +153,14 @@ def test_workers_and_their_temporary_files_end_with_the_parent(tmp_path: Path, n
     while any(Path(f"/proc/{worker}/stat").exists() for worker in workers) or [*tmp_path.glob("zeroevidence-*")]:
         assert time.monotonic() < deadline
         time.sleep(0.1)
+
+
+@pytest.mark.parametrize(("name", "printed"), [("ExecutorManagerThread", False), ("another", True)])
+def test_a_manager_of_workers_may_end_without_the_work_that_was_dropped(monkeypatch, name, printed):
+    raised = []
+    monkeypatch.setattr(threading, "excepthook", raised.append)
+    _let_managers_end.__wrapped__()
+    thread = threading.Thread(target={}.__getitem__, args=(142,), name=name)
+    thread.start()
+    thread.join()
+    assert bool(raised) is printed

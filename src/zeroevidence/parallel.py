@@ -131,6 +131,7 @@ def _workers(run: Run, *, threads: bool) -> Iterator[dict[str, Any]]:
         from zeroevidence.guard import mark_workers  # imports modules that small commands do without
 
         mark_workers()
+        _let_managers_end()
         _has_workers = True  # they stay, and serve the next call at once
         warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")  # another takes its place
         given = os.getpid(), Path.cwd(), _temporary_folder()
@@ -158,6 +159,19 @@ def _temporary_folder() -> str:
     folder = tempfile.mkdtemp(prefix="zeroevidence-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
+
+
+@cache
+def _let_managers_end() -> None:
+    """Print nothing when the thread that manages workers ends while it looks for work that was dropped meanwhile."""
+    before = threading.excepthook
+
+    def handle(raised: threading.ExceptHookArgs) -> None:
+        thread = "" if raised.thread is None else raised.thread.name
+        if not (thread == "ExecutorManagerThread" and issubclass(raised.exc_type, KeyError)):
+            before(raised)
+
+    threading.excepthook = handle
 
 
 @contextmanager
