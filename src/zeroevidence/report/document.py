@@ -129,15 +129,20 @@ def summary(audit: Audit) -> str:
     """Return the verdict: a headline, faults, three lines for everybody, what to run next, and the details."""
     conclusion = verdict(audit.rows)
     details = [f"{'In detail: ' if conclusion.summary else ''}{conclusion.paragraph}"]
-    return "\n\n".join(map("\n".join, [*_first_paragraphs(audit, conclusion), details])) + "\n"
+    paragraphs = [*_first_paragraphs(audit, conclusion), *_next_paragraphs(conclusion), details]
+    return "\n\n".join(map("\n".join, paragraphs)) + "\n"
 
 
 def _first_paragraphs(audit: Audit, conclusion: Verdict) -> list[list[str]]:
-    """The verdict in paragraphs of lines; a line that begins with a blank is to be copied and not broken."""
+    """The headline, faults, and what everybody reads, in paragraphs of lines."""
     flags = raised_flags((*audit.rows, *audit.utility))
     faults = [[f"Fault, {raised.name}: {raised.flag.sentence}"] for raised in flags if raised.flag.severity == "fault"]
-    following = [[NEXT_COMMANDS, *(f"  {command}" for command in conclusion.commands)]] if conclusion.commands else []
-    return [[conclusion.headline], *faults, *([list(conclusion.summary)] if conclusion.summary else []), *following]
+    return [[conclusion.headline], *faults, *([list(conclusion.summary)] if conclusion.summary else [])]
+
+
+def _next_paragraphs(conclusion: Verdict) -> list[list[str]]:
+    """What to run next; a line that begins with a blank is to be copied and not broken."""
+    return [[NEXT_COMMANDS, *(f"  {command}" for command in conclusion.commands)]] if conclusion.commands else []
 
 
 def audit_text(
@@ -150,16 +155,17 @@ def audit_text(
 ) -> str:
     """Return the finding in a few lines, for a terminal.
 
-    With `verbose`, the details, the card of the attacker that counts and a table of all attackers follow; the table
-    alone where one of the other parameters, which are those of `render`, asks for it.
+    With `verbose`, the commands that come next, the details, the card of the attacker that counts and a table of all
+    attackers follow; the table alone where one of the other parameters, which are those of `render`, asks for it.
     """
     from zeroevidence.report.text import terminal_console, wrap  # brings rich
 
     width, conclusion = terminal_console().width, verdict(audit.rows)
     paragraphs = _first_paragraphs(audit, conclusion)
+    paragraphs += _next_paragraphs(conclusion) if verbose else []
     paragraphs += [[conclusion.paragraph]] if verbose or not conclusion.summary else []
     lines = [line for paragraph in paragraphs for line in (*paragraph, *([""] if verbose else []))]
-    lines += [f"Not tried: {attacker}" for attacker in audit.left_out]
+    lines += [f"Not tried: {'; '.join(audit.left_out)}."] if audit.left_out else []
     if not verbose:
         flags = raised_flags((*audit.rows, *audit.utility))
         codes = ", ".join(dict.fromkeys(raised.flag.code for raised in flags if raised.flag.severity != "fault"))
