@@ -247,3 +247,12 @@ def test_refitted_rows_are_fitted_rows():
             expected = fit_rows(rows, exchange[mated], how)
             assert (fit.weight, fit.bias) == pytest.approx((expected.weight, expected.bias), abs=1e-6)
             assert (fit.fit, fit.scaling, fit.prior_log_odds) == (how, how.scaling, expected.prior_log_odds)
+
+
+@pytest.mark.parametrize("weight", [50.0, 1e6, -1e6])
+def test_a_start_that_is_too_steep_changes_nothing(weight):
+    rng = np.random.default_rng(0)
+    target, nontarget = rng.normal(1.0, 1.0, 20), rng.normal(0.0, 1.0, 60)
+    plain = fit_logistic(target, nontarget)
+    near = fit_logistic(target, nontarget, start=LogisticFit(weight, 0.3, plain.prior_log_odds, False))
+    assert (near.weight, near.bias) == pytest.approx((plain.weight, plain.bias), rel=1e-6)

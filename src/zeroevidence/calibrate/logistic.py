@@ -15,6 +15,7 @@ from zeroevidence.calibrate.pav import Blocks, Counts, RankedScores, block_lows
 from zeroevidence.errors import InputError
 
 _MAX_STEPS = 100
+_FLAT = 1e-6  # curvature of standardised scores
 _CHUNK = 1 << 13  # scores that stay in the cache, and too few for threads of BLAS, which cost more than they save
 _EXACT_BELOW = 1 << 20
 _BINS_PER_UNIT = 4096.0  # of the standardised scores, for more scores than that
@@ -116,7 +117,9 @@ def fit_points(
             curvature += weight * part[2]
         return loss, gradient, curvature
 
-    weight, bias = newton(loss_and_slopes, np.array([0.0, prior_log_odds]) if start is None else start)
+    if start is None or not np.trace(loss_and_slopes(start)[2]) > _FLAT:  # so steep that no way leads on from there
+        start = np.array([0.0, prior_log_odds])
+    weight, bias = newton(loss_and_slopes, start)
     return LogisticFit(float(weight), float(bias), prior_log_odds, separable)
 
 
@@ -203,7 +206,10 @@ def newton(
     loss, gradient, curvature = loss_and_slopes(theta)
     ridge = 1e-12 * np.eye(len(start))
     for _ in range(_MAX_STEPS):
-        step = np.linalg.solve(curvature + np.trace(curvature) * ridge, gradient)
+        try:
+            step = np.linalg.solve(curvature + np.trace(curvature) * ridge, gradient)
+        except np.linalg.LinAlgError:  # flat within rounding
+            break
         decrement = float(gradient @ step)
         if decrement <= 1e-20 * max(1.0, loss):
             break
