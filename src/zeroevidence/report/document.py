@@ -165,11 +165,12 @@ def audit_text(
     paragraphs += _next_paragraphs(conclusion) if verbose else []
     paragraphs += [[conclusion.paragraph]] if verbose or not conclusion.summary else []
     lines = [line for paragraph in paragraphs for line in (*paragraph, *([""] if verbose else []))]
-    lines += [f"Not tried: {'; '.join(audit.left_out)}."] if audit.left_out else []
+    lines += [f"Not tried: {'; '.join(audit.left_out)}."] if verbose and audit.left_out else []
     if not verbose:
         flags = raised_flags((*audit.rows, *audit.utility))
         codes = ", ".join(dict.fromkeys(raised.flag.code for raised in flags if raised.flag.severity != "fault"))
-        lines.append(f"Flags: {codes or 'none'}; --verbose says more.")
+        untried = f"; attempts that could not be made: {len(audit.left_out)}" if audit.left_out else ""
+        lines.append(f"Flags: {codes or 'none'}{untried}; --verbose says more.")
     text = "\n".join(part for line in lines for part in ([line] if line.startswith(" ") else wrap(line, width))) + "\n"
     if verbose:
         text += f"{audit.cards[audit.finding.strongest].to_text(width)}\n"
