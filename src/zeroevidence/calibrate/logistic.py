@@ -117,9 +117,7 @@ def fit_points(
             curvature += weight * part[2]
         return loss, gradient, curvature
 
-    if start is None or not np.trace(loss_and_slopes(start)[2]) > _FLAT:  # so steep that no way leads on from there
-        start = np.array([0.0, prior_log_odds])
-    weight, bias = newton(loss_and_slopes, start)
+    weight, bias = newton(loss_and_slopes, np.array([0.0, prior_log_odds]), start)
     return LogisticFit(float(weight), float(bias), prior_log_odds, separable)
 
 
@@ -199,17 +197,19 @@ def _lagrange(places: FloatArray, x: FloatArray) -> FloatArray:
 
 
 def newton(
-    loss_and_slopes: Callable[[FloatArray], tuple[float, FloatArray, FloatArray]], start: FloatArray
+    loss_and_slopes: Callable[[FloatArray], tuple[float, FloatArray, FloatArray]],
+    start: FloatArray,
+    near: FloatArray | None = None,
 ) -> FloatArray:
-    """Minimise a smooth convex function, given its value, gradient and Hessian."""
-    theta = start
+    """Minimise a smooth convex function, given its value, gradient and Hessian; from `near` unless it is flat there."""
+    theta = start if near is None else near
     loss, gradient, curvature = loss_and_slopes(theta)
+    if near is not None and not np.trace(curvature) > _FLAT:
+        theta = start
+        loss, gradient, curvature = loss_and_slopes(theta)
     ridge = 1e-12 * np.eye(len(start))
     for _ in range(_MAX_STEPS):
-        try:
-            step = np.linalg.solve(curvature + np.trace(curvature) * ridge, gradient)
-        except np.linalg.LinAlgError:  # flat within rounding
-            break
+        step = np.linalg.solve(curvature + np.trace(curvature) * ridge, gradient)
         decrement = float(gradient @ step)
         if decrement <= 1e-20 * max(1.0, loss):
             break
