@@ -1,7 +1,6 @@
 """Protectors where the truth is known: many people, 16 dimensions, evidence that is bent or sits in the spread.
 
-    python benchmarks/flow_synthetic.py [--people 300] [--vectors 10] [--world bent] [--seed 0] [--ways]
-                                        [--choices 50,100,200,300]
+    python benchmarks/flow_synthetic.py [--people 300] [--vectors 10] [--world bent] [--seed 0]
 
 Half of the variance of a vector is its person's, half is its own. In the world `bent` the classes differ in the mean of
 one dimension, and all dimensions are then bent into each other; in the world `spread` they differ in the means and
@@ -10,20 +9,12 @@ attackers, half as many are tested. `perceptron` is what the paper attacked with
 the second group choose from all, `null` its mean when classes are dealt to people at random. Mutual information is that
 between single dimensions and the class, on the people that protectors were fitted on and on the tested, with the drop
 of the latter. `truth` has the D_ECE of the true LLR of the tested vectors.
-
-With --choices the table has, for each number of people to fit on, the D_ECE of the strongest quick attacker on other
-people after `transport` and after the flow with covariances of its own, both without noise; which of the two
-cross-validated attackers choose among the people to fit on alone, within one point of EER; and what is left after that
-one, with its noise.
-
-With --ways the classes are Gaussian and known. Vectors are moved to where the evidence vanishes in three ways: by both
-classes' ways to a common Gaussian, mixed by the probability of each; down the gradient; and along the way from one
-class to the other. The table has the D_ECE of attackers on vectors that were so moved.
 """
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -34,10 +25,6 @@ from zeroevidence.measure.measures import compute_family
 from zeroevidence.measure.pairs.zebra import d_ece
 from zeroevidence.measure.views import AttributeView
 from zeroevidence.protect import AttackOptions, Roles, assess, make_protector
-from zeroevidence.protect.attributes.flows import ClassGaussians
-from zeroevidence.protect.choice import search
-from zeroevidence.protect.quick_attackers import quick_attacks
-from zeroevidence.protect.strengths import Limit
 from zeroevidence.run import Run
 
 DIMENSIONS = 16
@@ -45,10 +32,24 @@ PROTECTORS = {
     "linear": ("linear", {}),
     "transport": ("transport", {}),
     "flow": ("flow", {}),
-    "flow, own covariances": ("flow", {"covariances": "classes"}),
 }
-COMPARED = {"transport": {}, "flow": {"covariances": "classes"}}
 BENDS = {"bent": 0.7, "spread": 0.3}
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """Two classes of Gaussians with diagonal covariances, before they are bent: a row of means and variances each."""
+
+    means: np.ndarray
+    variances: np.ndarray
+
+    def llr(self, z):
+        """The LLR of the second class."""
+        first, second = (
+            ((z - mean) ** 2 / variance + np.log(variance)).sum(axis=1)
+            for mean, variance in zip(self.means, self.variances, strict=True)
+        )
+        return 0.5 * (first - second)
 
 
 def classes_of(world):
@@ -59,7 +60,7 @@ def classes_of(world):
     else:
         spreads[1, :8] = np.tile((1.6, 0.7), 4)
         means[1, :8:3] = 0.7
-    return ClassGaussians(means, spreads**2)
+    return Classes(means, spreads**2)
 
 
 def bent(u, amount):
@@ -147,89 +148,13 @@ def table(world, options):
         print("| " + " | ".join((world, name, *cells, f"{seen:.2f}", f"{left:.2f}", drop)) + " |", flush=True)
 
 
-def disclosed(protector, sides):
-    """D_ECE of the strongest quick attacker of single vectors after a protector."""
-    moved = (Embeddings(protector.transform(side.vectors), side.ids, side.speakers, side.attributes) for side in sides)
-    return max(quick_attacks(*moved, "class").values())
-
-
-def choices(world, count, options):
-    """What transport and the flow leave after so many people to fit on, and which of them is chosen."""
-    rng = np.random.default_rng(options.seed)
-    train, *others = (
-        people(world, n, options.vectors, name, rng)[0] for name, n in (("f", count), ("a", 150), ("t", 150))
-    )
-    left = []
-    for kind, parameters in COMPARED.items():
-        protector = make_protector(kind, parameters)
-        protector.fit(train.vectors, train.attributes["class"], speakers=train.speakers)
-        left.append(f"{disclosed(protector, others):.3f}")
-    chosen = search(train, "class", Limit.parse("eer=+1%"), COMPARED, nearest=True).chosen
-    final = make_protector(chosen.protector, COMPARED[chosen.protector], noise=chosen.strength, noise_seed=options.seed)
-    final.fit(train.vectors, train.attributes["class"], speakers=train.speakers)
-    cells = (world, str(count), *left, f"{chosen.protector}, noise {chosen.strength:g}")
-    print("| " + " | ".join((*cells, f"{disclosed(final, others):.3f}")) + " |", flush=True)
-
-
-def mixed(truth, z):
-    """Both classes' ways to a common Gaussian, mixed by the probability of each."""
-    share = 1.0 / (1.0 + np.exp(-truth.llr(z)))[:, None]
-    spread = np.sqrt(truth.variances)
-    first, second = ((z - mean) * spread.mean(axis=0) / width for mean, width in zip(truth.means, spread, strict=True))
-    return (1.0 - share) * first + share * second
-
-
-def downhill(truth, z):
-    """Steps against the gradient of the evidence until it vanishes."""
-    for _ in range(200):
-        gradient = (z - truth.means[0]) / truth.variances[0] - (z - truth.means[1]) / truth.variances[1]
-        z = z - 0.5 * (truth.llr(z) / np.maximum((gradient**2).sum(axis=1), 1e-9))[:, None] * gradient
-    return z
-
-
-def ways(options):
-    """What quick attackers find after each of three ways, with known classes."""
-    print("| way | logistic | qda | kernel |\n| --- | ---: | ---: | ---: |")
-    truth, rng = classes_of("spread"), np.random.default_rng(options.seed)
-    drawn = []
-    for name in "at":
-        y = rng.integers(0, 2, 4000)
-        z = truth.means[y] + np.sqrt(truth.variances[y]) * rng.normal(size=(4000, DIMENSIONS))
-        drawn.append((z, [f"{name}{n}" for n in range(4000)], {"class": np.array(["a", "b"])[y]}))
-    made = {
-        UNPROTECTED: lambda z: z,
-        "mixed": lambda z: mixed(truth, z),
-        "gradient": lambda z: downhill(truth, z),
-        "from class to class": lambda z: truth.moved(z, 0.0),
-    }
-    for name, way in made.items():
-        disclosed = quick_attacks(*(Embeddings(way(z), None, who, attributes) for z, who, attributes in drawn), "class")
-        print(
-            "| "
-            + " | ".join((name, *(f"{disclosed[attacker]:.3f}" for attacker in ("logistic", "qda", "kernel"))))
-            + " |"
-        )
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--people", type=int, default=300, help="to fit protectors on")
     parser.add_argument("--vectors", type=int, default=10, help="of each person")
     parser.add_argument("--world", choices=BENDS, action="append", help="this one alone")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--ways", action="store_true", help="three ways to zero evidence, with known classes")
-    parser.add_argument("--choices", metavar="NUMBERS", help="numbers of people; which protector is chosen for each")
     options = parser.parse_args()
-    if options.ways:
-        ways(options)
-        return
-    if options.choices:
-        print("| world | people | transport | flow, own covariances | chosen | left |")
-        print("| --- | ---: | ---: | ---: | --- | ---: |", flush=True)
-        for world in options.world or BENDS:
-            for count in options.choices.split(","):
-                choices(world, int(count), options)
-        return
     numbers = ("perceptron", "D_ECE", "chosen", "null", "MI, fitted on", "MI", "drop [%]")
     print("| world | protector | " + " | ".join(numbers) + " |")
     print("| --- | --- | ---: | ---: | --- | ---: | ---: | ---: | ---: |", flush=True)

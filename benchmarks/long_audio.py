@@ -38,7 +38,7 @@ import numpy, soundfile, soxr
 from zeroevidence.data.audio import read_header, inspect_audio, load_audio
 
 path = sys.argv[1]
-rate, seconds, _ = read_header(path)
+rate, seconds, *_ = read_header(path)
 middle = int(seconds / 2 * 16_000)
 start = time.perf_counter()
 {step}

@@ -32,7 +32,6 @@ VARIANTS = {
     "linear, shrunk": ("linear", {"shrinkage": "auto"}),
     "adversarial, strength 0.3": ("adversarial", {"strength": 0.3}),
     "flow, stopped early": ("flow", {"held_out": 0.2}),
-    "flow, own covariances": ("flow", {"covariances": "classes"}),
     "flow, pca front": ("flow", {"linear_map": "pca", "learning_rate": 3e-4, "epochs": 50}),
 }
 THREE = ("logistic", "perceptron", "boosting")

@@ -23,10 +23,10 @@ heard none: the 45 that are evaluated in `draws.py`.
 
 `table` prints a Markdown table of what WORK holds, and `front` draws it. `listen` draws spectrograms of ten recordings
 and prints what is heard in them. `parts` prints what the best attackers with each kind of encoder learn, and what the
-strongest one learns about people whom `onevoice` has heard and about others. `speed` prints the time of each protector
-over that of `mcadams` in the same run: WAVE is an audio file; without it, 2.6 s of a synthetic voice are protected, in
-which a cascade hears no words. The first call is made in a fresh process, after all that comes with the protector is
-imported; it shows what is imported or prepared only then.
+strongest one learns about people whom `onevoice` has heard and about others. `speed` prints the processor time of each
+protector and of all cues, with one thread, over that of `mcadams` in the same run: WAVE is an audio file; without it,
+2.6 s of a synthetic voice are protected, in which a cascade hears no words. The first call is made in a fresh process,
+after all that comes with the protector is imported; it shows what is imported or prepared only then.
 """
 
 from __future__ import annotations
@@ -38,15 +38,16 @@ import os
 import resource
 import subprocess
 import sys
-import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from draws import people as cut_people
-from timing import best_of_each
+from timing import processor_time
 
+from zeroevidence.attack.extractors import load_extractor
+from zeroevidence.auditing.naturalness import can_judge, evaluate_naturalness
 from zeroevidence.auditing.protected_speech import read_speech, usual_draws
 from zeroevidence.auditing.speech_utility import CachedRecogniser, transcribe
 from zeroevidence.auditing.word_errors import corpus_transcripts, evaluate_word_errors
@@ -57,6 +58,7 @@ from zeroevidence.data.store import Store
 from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.evaluation.finding.finding import findings
 from zeroevidence.evaluation.results import read_results, to_json
+from zeroevidence.optional import one_blas_thread
 from zeroevidence.protect import load_protector
 from zeroevidence.protect.release import read_card
 from zeroevidence.protect.voices import VOICE_PROTECTORS
@@ -71,6 +73,8 @@ PROTECTORS = {  # title and name
     "formant": "formant:1.2",
     "three changes": THREE,
     "onevoice": "onevoice",
+    "onevoice even": "onevoice:128,rate=even",
+    "timed cascade": "timed-cascade",
     "cascade": "cascade",
 }
 UNTOUCHED = "unprotected"
@@ -138,7 +142,7 @@ def run(*arguments: object) -> float:
 def measure(
     original: Path, work: Path, speech: Path, effort: str, often: int | None, heard: int, only: list[str]
 ) -> None:
-    """Anonymise, audit and hear, as far as that has not been done."""
+    """Anonymise, hear and audit, as far as that has not been done."""
     for title, name in installed().items():
         if only and title not in only:
             continue
@@ -157,21 +161,25 @@ def measure(
                     seconds = sum(len(load_audio(each)) for each in read_corpus(original, draw=False)) / RATE
                     (home / f"time-{draw}.json").write_text(json.dumps(taken / seconds))
         else:
+            usable = read_speech(original, home / "1").corpus
+            usable = usable.only([each for each in usable if each.speaker in never_heard(speech)])
+            words, opinions = home / "words.json", home / "opinions.json"
+            if not words.exists():
+                said = corpus_transcripts(usable, original)
+                recogniser = CachedRecogniser(RECOGNISER, Store(work / "cache", "heard"))
+                rows = evaluate_word_errors(usable, usable.replaced(home / "1"), said, recogniser, heard=(heard, heard))
+                words.write_text(to_json(rows))
+                print(f"{title}: heard", flush=True)
+            if not opinions.exists() and can_judge():
+                store = Store(work / "cache", "judged")
+                rows = evaluate_naturalness(usable, usable.replaced(home / "1"), most=heard, store=store)
+                opinions.write_text(to_json(rows))
             out = home / f"audit-{effort}"
             if not (out / "result.json").exists():
                 folders = [part for draw in range(draws) for part in ("--anonymised", home / str(draw + 1))]
                 settings = ("--effort", effort, "--folds", 3, "--cache", work / "cache", "--recogniser", "none")
                 taken = run("audit", original, *folders, *settings, "-o", out)
                 print(f"{title}: audit in {taken:.0f} s of processor time", flush=True)
-            words = home / "words.json"
-            if not words.exists():
-                usable = read_speech(original, home / "1").corpus
-                usable = usable.only([each for each in usable if each.speaker in never_heard(speech)])
-                said = corpus_transcripts(usable, original)
-                recogniser = CachedRecogniser(RECOGNISER, Store(work / "cache", "heard"))
-                rows = evaluate_word_errors(usable, usable.replaced(home / "1"), said, recogniser, most=heard)
-                words.write_text(to_json(rows))
-                print(f"{title}: heard", flush=True)
 
 
 def results(work: Path) -> list[dict]:
@@ -185,6 +193,7 @@ def results(work: Path) -> list[dict]:
             row = rows[finding.strongest]
             control = next(each for each in rows if each.labels.get("system") == UNTOUCHED)
             words = read_results(home / "words.json") if (home / "words.json").exists() else []
+            opinions = read_results(home / "opinions.json") if (home / "opinions.json").exists() else []
             card = read_card(home / "1")
             refused = len(card.release.refused) if card and card.release else 0
             taken = json.loads((home / "time-1.json").read_text()) if (home / "time-1.json").exists() else None
@@ -192,10 +201,12 @@ def results(work: Path) -> list[dict]:
             common = {"effort": effort, "people": row.counts["speakers"], "among": row.counts["identities"]}
             if not lines:
                 before = words[0]["wer"] if words else None
-                lines.append({"title": UNTOUCHED, "row": control, "wer": before, **common})
+                opinion = opinions[0]["mos"] if opinions else None
+                lines.append({"title": UNTOUCHED, "row": control, "wer": before, "opinion": opinion, **common})
             facts = {
                 "wer": words[-1]["wer"] if words else None,
                 "before": words[0]["wer"] if words else None,
+                "opinion": opinions[-1]["mos"] if opinions else None,
                 "refused": refused,
                 "beaten": finding.chance[finding.strongest].beaten,
             }
@@ -214,7 +225,7 @@ def parts(work: Path, speech: Path) -> None:
             (finding, *_) = findings(rows)
             best: dict[str, int] = {}
             for number in finding.attempts:
-                encoder = rows[number].labels["encoder"]
+                encoder = rows[number].labels.get("encoder") or "fusion"
                 encoder = encoder if "+" not in encoder or encoder.startswith("cue:") else "fusion"
                 if encoder not in best or rows[number].number("alid") > rows[best[encoder]].number("alid"):
                     best[encoder] = number
@@ -243,7 +254,7 @@ def limits(result, factor: float, digits: int) -> str:
 def table(work: Path) -> None:
     titles = (
         *("ALID [bit]", "top-1 [%]", "guessing [%]", "people named [%]", "more than chance"),
-        *("WER [%]", "of the original", "refused", "s per s of speech"),
+        *("WER [%]", "of the original", "MOS", "refused", "s per s of speech"),
     )
     print(f"| protector | {' | '.join(titles)} |")
     print(f"| --- |{' ---: |' * len(titles)}")
@@ -257,6 +268,7 @@ def table(work: Path) -> None:
             beaten,
             limits(line["wer"], 100, 0),
             f"{100 * line['before'].value:.0f}" if line.get("before") else "",
+            limits(line["opinion"], 1, 1),
             str(line.get("refused", "")),
             "" if line.get("time") is None else f"{line['time']:.3g}",
         )
@@ -352,9 +364,7 @@ def usable_names(wave):
 def first_call(name, file):
     """Seconds of the first call in this process."""
     protector, wave = load_protector(name), voice() if file is None else load_audio(file, RATE)
-    start = time.perf_counter()
-    protector(wave, RATE, Spoken())
-    return time.perf_counter() - start
+    return processor_time(lambda: protector(wave, RATE, Spoken()))
 
 
 def in_fresh_process(name, file, repeats):
@@ -367,15 +377,20 @@ def speed(file: str | None, repeats: int) -> None:
     """Print the time of each protector over that of `mcadams`; all take turns, and the best of each counts."""
     wave = voice() if file is None else load_audio(file, RATE)
     protectors = {name: load_protector(name) for name in usable_names(wave)}
+    protectors[THREE] = load_protector(THREE)
     calls = {name: lambda one=one: one(wave, RATE, Spoken()) for name, one in protectors.items()}
-    times = best_of_each(calls, repeats)
+    cues = load_extractor("cues")
+    with one_blas_thread():
+        timed = {**calls, "cues": lambda: cues.embed([wave])}
+        rounds = [{name: processor_time(call) for name, call in timed.items()} for _ in range(repeats)]
+    times = {name: min(each[name] for each in rounds) for name in timed}
     floor, seconds = times[FLOOR], len(wave) / RATE
     print(f"{FLOOR}: {1e3 * floor:.1f} ms for {seconds:.1f} s of speech, {seconds / floor:.0f} times real time")
-    print(f"| protector | times {FLOOR} | first call, times {FLOOR} |")
-    print("| --- | ---: | ---: |")
+    print(f"| protector | of real time | times {FLOOR} | first call, times {FLOOR} |")
+    print("| --- | ---: | ---: | ---: |")
     for name, taken in times.items():
-        first = in_fresh_process(name, file, 3)
-        print(f"| `{name}` | {taken / floor:.2f} | {first / floor:.2f} |", flush=True)
+        first = f"{in_fresh_process(name, file, 3) / floor:.2f}" if name in calls else ""
+        print(f"| `{name}` | {taken / seconds:.4f} | {taken / floor:.2f} | {first} |", flush=True)
 
 
 def main():

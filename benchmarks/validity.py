@@ -48,7 +48,7 @@ class Cell:
     people
         How many there are.
     recordings
-        Of each person; of `trainings` the number of trainings, of lists chosen on the number of enrolments.
+        Of each person; of lists chosen on the number of enrolments.
     simulations
         How often.
     more
@@ -144,12 +144,7 @@ def chosen_cells(simulations):
               for design in ("equal", "zipf", "zoo") for number in (0, 1, 3)]  # fmt: skip
     cells += [Cell("tandems", f"{design}, medium", people, 10, simulations, str(attacks))
               for people in (16,) for design in uneven for attacks in (1, 12)]  # fmt: skip
-    return cells + [
-        Cell("trainings", "normal", people, trainings, 3 * simulations, differs)
-        for people in (10, 40)
-        for trainings in (2, 5)
-        for differs in ("people", "both", "trainings")
-    ]
+    return cells
 
 
 def simulated(job):
@@ -223,7 +218,7 @@ def judged(values, truth, *, falls=False):
 
 def true_values(cell, results, population):
     """Of comparisons that of many samples together; else the mean over all simulations, by their numbers of trials."""
-    if cell.part in ("speakers", "trainings", "thresholds"):
+    if cell.part in ("speakers", "thresholds"):
         return {}
     truth = {}
     for name in dict.fromkeys(name for limits, _ in results for name in limits):

@@ -24,7 +24,6 @@ from zeroevidence.evaluation.scores import evaluate
 from zeroevidence.measure.measures import measures_of
 from zeroevidence.measure.pairs.linkability import ScoreView
 from zeroevidence.report.verdict import verdict
-from zeroevidence.uncertainty.compare import TrainingRuns, training_spread
 
 COMPARED = ("eer", "d_ece", "linkability", "alid", "top1")
 SHIFTED = {"none": 0.0, "little": 0.4, **{name: LEAKS[name] for name in ("medium", "strong")}}
@@ -291,24 +290,6 @@ def utility(cell, seed):
     spoken = {name: f"s{person}" for name, person in zip(names, who.tolist(), strict=True)}
     recalls = evaluate_classes(classes, heard, speakers=spoken)
     return limits_of(row) | {"uar": limits_of(recalls[0])["uar"], "recall": limits_of(recalls[1])["recall"]}, {}
-
-
-def trainings(cell, seed):
-    """Differences of two systems of equal truth that were trained several times (`more`: what differs)."""
-    rng = np.random.default_rng((61, cell.people, cell.recordings, seed))
-    of_people, of_trainings = {"people": (1.0, 0.1), "both": (0.5, 0.3), "trainings": (0.1, 1.0)}[cell.more]
-    runs = []
-    for _ in range(2):
-        values = (
-            rng.normal(0.0, of_people, cell.people)
-            + rng.normal(0.0, of_trainings, (cell.recordings, 1))
-            + rng.normal(0.0, 0.2, (cell.recordings, cell.people))
-        )
-        without = (values.sum(axis=1, keepdims=True) - values) / (cell.people - 1)
-        runs.append(TrainingRuns(values.mean(axis=1), without))
-    spread = training_spread(runs, np.full(cell.people, 1.0 / cell.people), float(cell.people))
-    value = runs[0].mean - runs[1].mean
-    return {"difference of trainings": [[value, value, *spread.both.limits(value), np.nan, 0.0]]}, {}
 
 
 def attributes(cell, seed):

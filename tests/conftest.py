@@ -12,6 +12,7 @@ import shutil
 import signal
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from hypothesis import settings
 from tests.effort import CHOSEN, FULL, SKIPPED
 from zeroevidence.run import Run
 
-settings.register_profile("quick", deadline=None, derandomize=True, max_examples=15)
+settings.register_profile("quick", deadline=None, derandomize=True, max_examples=10)
 settings.register_profile("full", deadline=None, derandomize=True, max_examples=30)
 settings.load_profile(CHOSEN)
 
@@ -103,7 +104,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str
 @pytest.fixture
 def without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages without their figures, which take most of the time; for tests of what stands beside them."""
-    monkeypatch.setattr("zeroevidence.report.page.draw_figures", lambda *_, **__: ([], {}))
+    monkeypatch.setattr("zeroevidence.report.page.draw_figures", lambda *_, **__: [])
 
 
 @pytest.fixture
@@ -126,6 +127,8 @@ def shared_demo(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mo
 
         return audit
 
+    if not FULL:
+        monkeypatch.setattr(sample, "DEMO_OPTIONS", replace(sample.DEMO_OPTIONS, intervals=5, null=5))
     for make in (sample.sample_audit, sample.trained_audit, sample.cascade_audit):
         monkeypatch.setattr(sample, make.__name__, computed_once(make))
 

@@ -149,7 +149,7 @@ def test_frames_are_evaluated_as_files_are(library, tmp_path):
     ("change", "message"),
     [
         ({"label": ["maybe", *FRAME["label"][1:]]}, "<scores>:1: unknown label 'maybe'"),
-        ({"score": [None, *FRAME["score"][1:]]}, "<scores>:1: score None is not finite"),
+        ({"score": [None, *FRAME["score"][1:]]}, "<scores>:1: score 'nan' is not finite"),
         ({"label": None}, "<scores>: no labels"),
     ],
 )

@@ -82,10 +82,11 @@ def test_without_semaphores_the_process_itself_computes(monkeypatch: pytest.Monk
         raise OSError("no semaphores")
 
     said: list[str] = []
-    monkeypatch.setattr("multiprocessing.context.BaseContext.Semaphore", refuse)
+    for name in ("Semaphore", "Lock"):
+        monkeypatch.setattr(f"multiprocessing.context.BaseContext.{name}", refuse)
     run = Run(cores=2, say=said.append)
-    for _ in range(2):
-        assert set(compute_each(lambda _: os.getpid(), range(3), run)) == {os.getpid()}
+    for threads in (False, True):
+        assert set(compute_each(lambda _: os.getpid(), range(3), run, threads=threads)) == {os.getpid()}
     assert len(said) == 1
     assert "semaphores" in said[0]
 
@@ -100,6 +101,32 @@ def test_functions_beside_each_other_run_in_threads_of_one_process() -> None:
     assert threading.get_ident() not in {thread for _, thread in others}
     with pytest.raises(InputError, match="is refused"):
         compute_beside(int, refuse)
+
+
+def test_functions_beside_each_other_share_processes() -> None:
+    def squares(first: int) -> list[int]:
+        return list(compute_each(lambda number: number**2, range(first, first + 20), TWO))
+
+    here, there = compute_beside(lambda: squares(0), lambda: squares(100))
+    assert here == [number**2 for number in range(20)]
+    assert there == [number**2 for number in range(100, 120)]
+
+
+def test_where_the_first_function_fails_the_others_end_at_their_next_step() -> None:
+    begun, ended = threading.Event(), []
+
+    def slow() -> None:
+        for _ in compute_each(lambda _: time.sleep(0.01), range(3000), TWO):
+            begun.set()
+        ended.append(True)
+
+    def refuse() -> None:
+        begun.wait()
+        raise InputError("is refused", path="numbers")
+
+    with pytest.raises(InputError, match="is refused"):
+        compute_beside(refuse, slow)
+    assert not ended
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are listed by /proc")

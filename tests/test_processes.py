@@ -40,6 +40,8 @@ FURTHER = {  # inputs of which a command needs any, and what makes it quick
         "cosine",
         "--attacker",
         "ignorant",
+        "--splits",
+        "1",
         *NO_INTERVALS,
     ),
     "evaluate": ("scores.txt", *NO_INTERVALS),

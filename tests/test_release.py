@@ -110,15 +110,15 @@ def test_the_workflow_runs_the_stages_there_are():
     assert jobs["tests"]["steps"][-1]["run"] == "bash .ci/run tests"
 
 
-@pytest.mark.parametrize("failing", ["tests", "lint", None])
-def test_all_stages_run_to_their_end_and_the_run_fails_where_one_does(failing, tmp_path):
+@pytest.mark.parametrize("failing", ["tests", "lowest", "package", None])
+@pytest.mark.parametrize("named", [(), STAGES])
+def test_all_stages_run_and_those_that_fail_are_named(failing, named, tmp_path):
     script = read(".ci/run")
-    run = script[script.index("\neverything() {") : script.index("\nfor stage in")]
-    stages = "\n".join(f"{name}() {{ {'false' if name == failing else 'true'}; echo {name} >&2; }}" for name in STAGES)
-    text = f"set -euo pipefail\nwork={tmp_path}\n{stages}\n{run}\neverything\necho passed"
-    done = subprocess.run(["bash", "-c", text], capture_output=True, text=True, check=False)
-    said = (done.stdout + done.stderr).split()
-    assert (done.returncode == 0, "passed" in said) == (failing is None, failing is None)
-    assert failing not in said
-    assert ("tests" in said) == (failing != "tests")
-    assert ("lint" in said) == (failing in ("tests", None))
+    stages = [f"{name}() {{ echo {name}-starts; test {name} != {failing}; echo {name}-ends; }}" for name in STAGES]
+    text = "\n".join(["set -euo pipefail", f"work={tmp_path}", f"stages=({' '.join(STAGES)})", *stages])
+    run = ["bash", "-c", text + script[script.index("\neach_stage() {") :], "run", *named]
+    done = subprocess.run(run, capture_output=True, text=True, check=False)
+    ended = {f"{name}-{what}" for name in STAGES for what in ("starts", "ends")} - {f"{failing}-ends"}
+    assert {word for word in done.stdout.split() if "-" in word} == ended
+    assert (done.returncode, "all checks passed" in done.stdout) == ((0, True) if failing is None else (1, False))
+    assert done.stderr == ("" if failing is None else f"CHECKS FAILED, see above: {failing}\n")

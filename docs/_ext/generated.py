@@ -60,6 +60,7 @@ _COMMANDS_OF_MEASURES = {  # names of measures, as patterns, whose command is no
     "recall": f"{_UTILITY} --emotions utt2emo --recognised hyp_emo --speakers utt2spk",
     "length_difference": f"{_UTILITY} --corpus original/ --anonymised anonymised/",
     "pitch_correlation": f"{_UTILITY} --corpus original/ --anonymised anonymised/ --pitch",
+    "mos*": "zeroevidence audit original/ --anonymised anonymised/",
 }
 _CALLS_OF_MEASURES = {
     "eer_rocch": 'ze.eer(target, nontarget, method="rocch")',

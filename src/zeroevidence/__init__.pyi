@@ -93,7 +93,6 @@ from zeroevidence.evaluation import (
 from zeroevidence.evaluation import (
     save_results as save_results,
 )
-from zeroevidence.evaluation.compared_files import compare_runs as compare_runs
 from zeroevidence.evaluation.needed import Plan as Plan
 from zeroevidence.evaluation.plan import PlanOptions as PlanOptions
 from zeroevidence.evaluation.plan import plan as plan
@@ -140,7 +139,6 @@ from zeroevidence.measure.pairs.zebra import (
 from zeroevidence.measure.pairs.zebra import (
     ece_profile as ece_profile,
 )
-from zeroevidence.measure.pairs.zebra import lp_disclosure as lp_disclosure
 from zeroevidence.measure.pairs.zebra import (
     tag as tag,
 )

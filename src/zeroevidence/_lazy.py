@@ -8,17 +8,17 @@ listed.
 
 from __future__ import annotations
 
-import ast
 import importlib
+import os
 import sys
 import warnings
 from collections.abc import Callable
-from pathlib import Path
+from functools import cache
 from typing import Any
 
 
-def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package from its stub.
+def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__getattr__``, which knows ``__all__`` too, and ``__dir__`` of a package from its stub.
 
     Parameters
     ----------
@@ -27,15 +27,26 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
     file
         The ``__file__`` of the package.
     """
-    tree = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
-    homes = {
-        alias.name: node.module or "" for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names
-    }
-    former = {
-        ast.unparse(node.targets[0]): ast.unparse(node.value) for node in tree.body if isinstance(node, ast.Assign)
-    }
+
+    @cache
+    def stub() -> tuple[dict[str, str], dict[str, str], list[str]]:
+        """Return the module of each name, present names by former ones, and all present names; read when needed."""
+        import ast
+
+        with open(f"{os.path.splitext(file)[0]}.pyi", encoding="utf-8") as lines:  # noqa: PTH122 (see errors)
+            body = ast.parse(lines.read()).body
+        imports = [node for node in body if isinstance(node, ast.ImportFrom)]
+        homes = {alias.name: node.module or "" for node in imports for alias in node.names}
+        former = {
+            ast.unparse(node.targets[0]): ast.unparse(node.value) for node in body if isinstance(node, ast.Assign)
+        }
+        constants = [ast.unparse(node.target) for node in body if isinstance(node, ast.AnnAssign)]  # of the package
+        return homes, former, sorted([*homes, *constants])
 
     def load(name: str) -> Any:
+        homes, former, names = stub()
+        if name == "__all__":
+            return names
         if name in former:
             message = f"{package}.{name} is {former[name]} now; the former name goes with the next minor version"
             warnings.warn(message, DeprecationWarning, stacklevel=2)
@@ -49,8 +60,4 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
         setattr(sys.modules[package], name, value)
         return value
 
-    constants = [
-        ast.unparse(node.target) for node in tree.body if isinstance(node, ast.AnnAssign)
-    ]  # of the package itself
-    names = sorted([*homes, *constants])
-    return load, lambda: names, names
+    return load, lambda: stub()[2]

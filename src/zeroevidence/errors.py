@@ -5,11 +5,13 @@ from __future__ import annotations
 import signal
 import threading
 import time
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path  # slow to import, which `--help` would notice
 
 LISTER = "zeroevidence doctor"  # the command that lists all problems of files
 
@@ -32,12 +34,16 @@ class UsageError(ZeroEvidenceError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong with a file: where, what was found instead of what was expected, and what helps."""
+    """One thing that is wrong with a file: where, what was found instead of what was expected, and what helps.
+
+    It also holds what was heard in speech that was not understood; that is no part of the reason, which is released.
+    """
 
     path: str
     line: int | None
     reason: str
     remedy: str = ""
+    heard: str = ""
 
     def __str__(self) -> str:
         where = self.path if self.line is None else f"{self.path}:{self.line}"
@@ -56,11 +62,13 @@ class InputError(ZeroEvidenceError, ValueError):
         more: int = 0,
         lister: str = LISTER,
         remedy: str = "",
+        heard: str = "",
     ) -> None:
         self.path = None if path is None else str(path)
         self.line = line
         self.reason = reason
         self.remedy = remedy
+        self.heard = heard
         self.more = more
         message = reason if self.path is None else str(Problem(self.path, line, reason))
         if more:
@@ -178,6 +186,8 @@ def interruptible() -> Iterator[None]:
     except BaseException as error:
         if _requests.number is None:
             raise
+        import traceback
+
         # Generators that were left in the middle end now, with the threads and processes that they started.
         traceback.clear_frames(error.__traceback__)
         interruption = Interrupted(_requests.number)

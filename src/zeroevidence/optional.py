@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from zeroevidence.errors import MissingExtra
+
+os.environ.setdefault(
+    "ORT_DISABLE_TELEMETRY", "1"
+)  # onnxruntime 1.31 reports its use to its makers, if they are reached
 
 
 def optional(module: str, extra: str, needed_for: str, *, without: str = "") -> Any:

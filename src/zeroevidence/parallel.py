@@ -13,7 +13,7 @@ import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from functools import cache
 from itertools import chain, islice
@@ -69,7 +69,7 @@ def compute_each(
     [2, 3]
     """
     cluster = run.scheduler is not None
-    alone = _is_worker or (not cluster and (run.workers == 1 or not (threads or _has_semaphores(run.say))))
+    alone = _is_worker or (not cluster and (run.workers == 1 or not _has_semaphores(run.say)))
     parts, begun = iter(parts), time.monotonic()
     if alone or (little and not cluster and not _has_workers):
         with one_blas_thread():
@@ -88,18 +88,22 @@ def compute_each(
     stop = threading.Event()
 
     def compute_in_thread(part: Part) -> Result:
+        obey(stop)
+        check_stop()
+        return compute_alone(part)
+
+    def compute_alone(part: Part) -> Result:
         with one_blas_thread():
-            obey(stop)
-            check_stop()
             return compute(part)
 
-    work = compute_in_thread if threads and not cluster else compute
+    work = compute_alone if cluster else compute_in_thread if threads else compute
     with _workers(run, threads=threads) as settings, joblib.parallel_config(**settings):
         parallel = joblib.Parallel(return_as="generator", batch_size=1)
         with _interrupts_later():
             results = parallel(joblib.delayed(work)(part) for part in chain(first, parts))
         try:
-            for result in results:  # noqa: UP028 - `yield from` would close it before its warning is silenced
+            for result in results:
+                check_stop()
                 yield result
         except BrokenProcessPool:
             raise OutOfMemory("a process was ended; fewer workers need less memory (--workers)") from None
@@ -113,11 +117,22 @@ def compute_each(
 def compute_beside(*tasks: Callable[[], Any]) -> list[Any]:
     """Return the results of a few functions that let go of Python's lock: the first runs here, each other in a thread.
 
-    The threads are plain ones, because to import joblib takes longer than a small command may.
+    The threads are plain ones, because to import joblib takes longer than a small command may. Where the first function
+    fails, or is interrupted, the others end at their next step.
     """
+    stop = threading.Event()
+
+    def begin(task: Callable[[], Any]) -> Any:
+        obey(stop)
+        return task()
+
     with ThreadPoolExecutor(max(1, len(tasks) - 1)) as threads:
-        others = [threads.submit(copy_context().run, task) for task in tasks[1:]]
-        return [tasks[0](), *(other.result() for other in others)]
+        others = [threads.submit(copy_context().run, begin, task) for task in tasks[1:]]
+        try:
+            return [tasks[0](), *(other.result() for other in others)]
+        except BaseException:
+            stop.set()
+            raise
 
 
 @contextmanager
@@ -189,7 +204,8 @@ def begin_worker(parent: int, folder: Path | None = None, temporary: str | None 
     global _is_worker
     _is_worker = True
     if folder is not None:
-        os.chdir(folder)  # where the parent has another by now, workers begin anew
+        with suppress(FileNotFoundError):  # one that is gone holds nothing that is still to be done
+            os.chdir(folder)  # where the parent has another by now, workers begin anew
         from joblib.externals.loky import process_executor
 
         # A worker that has grown by 300 MB would end; ours load encoders and networks, which they keep.
@@ -211,12 +227,12 @@ def _outlive_no_parent(parent: int, temporary: str | None) -> None:
 
 @cache
 def _has_semaphores(say: Callable[[str], None]) -> bool:
-    """Return whether processes can be started and joined; a sandbox may lack what they wait with."""
+    """Return whether there is what processes wait with, and joblib's threads too; a sandbox may lack it."""
     try:
         import multiprocessing
 
         multiprocessing.get_context("spawn").Semaphore()
     except (ImportError, OSError):
-        say("note: no semaphores here (no /dev/shm?), so all is computed in one process")
+        say("note: no semaphores here (no /dev/shm?), so all is computed one by one")
         return False
     return True

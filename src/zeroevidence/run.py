@@ -32,7 +32,7 @@ def setting(default: Any, help: str, **details: Any) -> Any:
     details
         Of its range ``least``, ``above``, ``most`` and ``below``; ``choices``, where its type lists none; ``metavar``;
         ``default_text`` in place of the default; the ``spelling`` of the option; ``parse``, which makes its value from
-        that of the option; and ``argument``, where it is no option.
+        that of the option; ``optional``, its value where it stands alone; and ``argument``, where it is no option.
     """
     return field(default=default, metadata={"help": help, **details})
 

@@ -147,7 +147,7 @@ def test_what_a_protector_refuses_within_an_audit_is_left_out(voices, audited, t
 def test_an_audit_measures_word_errors_unasked(voices, audited, tmp_path, monkeypatch, folder):
     pytest.importorskip("jiwer")
     RECOGNISERS.add(
-        RecogniserKind("ear", "An ear", "CC0", "1", "recogniser", -1.0, lambda: lambda _: Transcript("a b", 0.0))
+        RecogniserKind("ear", "An ear", "CC0", "1", "recogniser", -1.0, lambda: lambda *_: Transcript("a b", 0.0))
     )
     load_recogniser.cache_clear()
     monkeypatch.setattr("zeroevidence.auditing.word_errors.PREFERRED", ("ear",))

@@ -38,7 +38,7 @@ def protected(embeddings, noise=0.1, seed=1):
 @pytest.fixture(scope="module")
 def audited():
     original = speech()
-    return audit(original, protected(original), AuditOptions(effort="quick", measuring=OPTIONS))
+    return audit(original, protected(original), AuditOptions(effort="quick", measuring=OPTIONS, splits=1))
 
 
 def test_few_people_have_the_same_p_values_with_every_seed():
@@ -85,7 +85,7 @@ def test_noise_differs_between_folds():
 def test_what_folds_choose_is_a_row_of_its_own():
     """Where folds choose different steps, what each chose is evaluated, and speaks for the attacker."""
     original = speech(people=12, noise=0.8)
-    found = audit(original, protected(original, noise=1.6), AuditOptions(effort="quick", measuring=PLAIN))
+    found = audit(original, protected(original, noise=1.6), AuditOptions(effort="quick", measuring=PLAIN, splits=1))
     steps = [(row.about.threat.name, row.labels["backend"]) for row in found.rows]
     chosen = [i for i, (_, step) in enumerate(steps) if step == "chosen"]
     assert chosen

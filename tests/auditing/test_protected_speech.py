@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.auditing.people import changed, corpus
+from tests.spectrum import Spectrum
 from zeroevidence.auditing import AuditOptions, EmbeddingSets, audit, audit_corpora, read_speech
 from zeroevidence.auditing.protected_speech import find_left_out, own_draw_is_closer, plan_draws
 from zeroevidence.data.formats.corpora import read_corpus
@@ -151,17 +152,6 @@ def test_how_often_the_anonymiser_is_run(monkeypatch):
     assert [number(asked, 4, "full") for asked in (None, 2)] == [4, 2]
     with pytest.raises(UsageError, match="5 draws of 1 folder of anonymised speech"):
         number(5, 1, "quick")
-
-
-class Spectrum:
-    """An encoder that sees the spectrum of a voice: enough to tell synthetic speakers apart."""
-
-    name, sample_rate, dim, fingerprint = "spectrum", RATE, 24, "spectrum:1"
-
-    def embed(self, waves):
-        power = [np.abs(np.fft.rfft(wave, 4096))[:480] ** 2 for wave in waves]
-        bands = [[part.sum() for part in np.array_split(each, self.dim)] for each in power]
-        return np.log(np.array(bands, dtype=np.float32) + 1e-6)
 
 
 @pytest.fixture

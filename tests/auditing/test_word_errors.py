@@ -1,5 +1,7 @@
 """Word errors by a recogniser that had no part in the protection, of words as they are spoken."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from zeroevidence.auditing.word_errors import (
     spoken_words,
     with_spelling_flag,
 )
+from zeroevidence.data.corpus import Corpus
 from zeroevidence.data.formats.corpora import read_corpus
 from zeroevidence.data.store import Store
 from zeroevidence.errors import InputError, MissingExtra, UsageError
@@ -34,7 +37,7 @@ def ears():
     """Recognisers: ``ear`` says what its table says of loud and of quiet speech, ``lost`` is not installed."""
     heard = {"loud": "We call it BEAR, twenty-one!", "quiet": "We call him bear, 21.", "confidence": -0.1, "calls": 0}
 
-    def listen(wave):
+    def listen(wave, language):
         heard["calls"] += 1
         return Transcript(heard["loud" if np.abs(wave).max() > 0.3 else "quiet"], heard["confidence"])
 
@@ -92,11 +95,36 @@ def test_the_original_beside_the_protected_speech(corpora, measured):
 
 
 def test_of_many_recordings_a_sample_is_heard_and_its_number_said(corpora, measured):
-    rows = measured(most=3)
+    rows = measured(heard=(1, 3))
     assert [row.counts["utterances"] for row in rows] == [3, 3]
     assert corpora[2]["calls"] == 6
     sentence = next(each.sentence for each in rows[1].flags if each.code == "heard-sample")
     assert sentence.startswith("3 of 4 recordings, drawn at random, were heard")
+    samples = [measured(heard=(1, 2), run=Run(seed=seed)) for seed in range(8)]
+    assert {row.counts["speakers"] for rows in samples for row in rows} == {2}  # nobody twice before everybody once
+
+
+def test_as_many_are_heard_as_an_interval_of_ten_points_to_either_side_needs(corpora):
+    original, anonymised, heard = corpora
+    heard["loud"], heard["quiet"] = "bear", "beer"
+    loud, quiet = next(iter(original)), next(iter(anonymised))
+    names = [f"u{number}" for number in range(400)]
+    before = Corpus(tuple(replace(loud, id=name, speaker=name) for name in names))
+    wrong = np.random.default_rng(0).random(400) < 0.5
+    after = Corpus(tuple(replace(quiet if wrong[at] else loud, id=name, speaker=name) for at, name in enumerate(names)))
+
+    def counts(protected, **settings):
+        rows = evaluate_word_errors(
+            before, protected, dict.fromkeys(names, "bear"), CachedRecogniser("ear"), **settings
+        )
+        assert rows[0].counts == rows[1].counts
+        return rows[1], rows[1].counts["utterances"]
+
+    row, number = counts(after)
+    assert pytest.approx(number, abs=12) == 1.96**2 * 0.25 / 0.1**2  # of a share of one half
+    assert (row["wer"].high - row["wer"].low) / 2 <= 0.1
+    assert counts(before)[1] == 30  # where nothing is wrong
+    assert counts(after, heard=(30, 50))[1] == 50
 
 
 def test_without_transcripts_the_original_as_it_is_heard_is_the_reference(corpora):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.benchmarks.conftest import BENCHMARKS
-from tests.effort import slow
+from tests.effort import repetitions, slow
 from zeroevidence.measure.measures import MEASURES
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "validity-results.tsv"
@@ -37,15 +37,13 @@ def test_every_part_is_in_the_table(load_benchmark, tmp_path, monkeypatch):
     small = [
         validity.Cell(cell.part, cell.design, 12, min(cell.recordings, 4), 2, cell.more) for cell in cells.values()
     ]
+    named = {"intervals": "relative_length", "p_values": "any adjusted", "list_tests": "possible"}
+    small = [cell for at, cell in enumerate(small) if cell.part in named or at % repetitions(3, 1) == 0]
     results = tmp_path / "results.jsonl"
     lines = validity.run(small, 1, results)
     records = list(csv.DictReader(io.StringIO(validity.table(lines)), delimiter="\t"))
     assert {record["part"] for record in records} == {cell.part for cell in small}
-    for part, statistic in {
-        "intervals": "relative_length",
-        "p_values": "any adjusted",
-        "list_tests": "possible",
-    }.items():
+    for part, statistic in named.items():
         assert any(record["part"] == part and record["statistic"] == statistic for record in records)
     assert PUBLISHED.read_text().splitlines()[0].split("\t") == list(records[0])
     assert [json.loads(line)["name"] for line in results.read_text().splitlines()] == [cell.name for cell in small]

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from contextlib import contextmanager
 
+import numpy as np
 import pytest
 from playwright.sync_api import expect
 
@@ -72,6 +73,26 @@ def test_upload_progress_report(server, busy, visit, sample):
     page.get_by_role("button", name="Switch to dark colours").wait_for()  # its script runs under the policy
     assert seen["errors"] == []
     assert all(url.startswith(server) for url in seen["requests"])
+
+
+def test_recordings_are_anonymised_and_played(server, visit, tmp_path):
+    soundfile = pytest.importorskip("soundfile")
+    (tmp_path / "talks" / "ada").mkdir(parents=True)
+    soundfile.write(tmp_path / "talks" / "ada" / "a1.wav", 0.1 * np.random.default_rng(0).normal(size=8_000), 16_000)
+    page, seen = visit(server)
+    page.locator("#anonymise > summary").click()
+    page.locator("#anonymise-original-folder").set_input_files(str(tmp_path / "talks"))
+    page.get_by_label("mcadams Moves").check()
+    page.get_by_role("button", name="Anonymise the recordings").click()
+    page.get_by_role("heading", name="The recordings are anonymised").wait_for()
+    assert page.locator("audio").count() == 2
+    length = "audio => new Promise(done => { audio.onloadedmetadata = () => done(audio.duration); audio.load(); })"
+    page.evaluate("document.querySelectorAll('audio').forEach(audio => { audio.preload = 'metadata'; })")
+    assert page.locator("audio").last.evaluate(length) == 0.5  # under the policy of the page
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Save the anonymised recordings (zip)").click()
+    assert download.value.suggested_filename == "anonymised.zip"
+    assert seen["errors"] == []
 
 
 @slow

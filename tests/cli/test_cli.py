@@ -191,6 +191,14 @@ def test_search_with_development_data_and_tables(run, searches, tmp_path):
     table = pl.read_parquet(people)
     assert table.height == 30
     assert table["lid_mean"].is_sorted(descending=True)
+    # as a run that was killed before it wrote its results leaves it
+    arguments = ("evaluate", searches["eval"][0], "--key", searches["eval"][1], "--per-trial", trials)
+    for result, left in ((tmp_path / "r.json", True), (trials.with_name("people.parquet"), False)):
+        code, _, err = run(*arguments, "-o", result)
+        assert (code, f"{result}, which is written after it, is not there" in err) == (2, left)
+    assert f"{trials}: exists; --overwrite replaces it" in run(*arguments, "-o", tmp_path / "r.json")[2].replace(
+        "\n", " "
+    )
 
 
 def test_gate_decides_the_exit_code(run, searches):
@@ -262,7 +270,7 @@ def test_compare_ranks_systems_on_the_same_trials(run, tmp_path):
     code, out, err = run(*arguments, "-f", "json")
     assert (code, err) == (0, "")
     document = json.loads(out)
-    assert document["schema"] == "zeroevidence/comparison/2"
+    assert document["schema"] == "zeroevidence/comparison/3"
     by_measure = {comparison["measure"]: comparison for comparison in document["comparisons"]}
     assert set(by_measure) == {"eer", "d_ece", "linkability", "alid"}
     ranking = by_measure["d_ece"]["ranking"]

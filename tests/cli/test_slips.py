@@ -43,6 +43,7 @@ def test_the_folder_here(run, tmp_path, monkeypatch):
         ("metrics >&-", 6, "standard output: cannot be written: Bad file descriptor\n"),
         ("--help | true; exit ${PIPESTATUS[0]}", 6, "standard output: cannot be written: Broken pipe\n"),
         ("evaluate - <&-", 3, "<stdin>: cannot be read: Bad file descriptor\n"),
+        ("anonymise - -o - --protect mcadams <&-", 3, "standard input: cannot be read: Bad file descriptor\n"),
         ("evaluate missing 2>/dev/full", 3, ""),
     ],
 )

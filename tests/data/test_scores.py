@@ -143,6 +143,7 @@ def test_matrix_as_two_classes():
         ({"mated": [0.0, 1.0]}, "mated: expected 2 whole numbers"),
         ({"trials": ["a", "a"]}, "trials: 'a' occurs 2 times; expected once"),
         ({"enrolments": ["a"]}, "enrolments: expected 2 identifiers"),
+        ({"enrolments": [["a"], ["b"]]}, "enrolments: expected 2 identifiers, got shape"),
         ({"scores": [[1.0, np.nan], [0.0, 0.0]]}, "scores: NaN at position 0, 1"),
         ({"scores": [1.0, 2.0]}, r"scores: expected 2 dimension\(s\)"),
     ],

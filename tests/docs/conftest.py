@@ -137,7 +137,7 @@ class Page:
 
 
 def _draw_nothing(*rows, **options):
-    return [], {}
+    return []
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ def package(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     import renaming
 
-    renaming.__getattr__, renaming.__dir__, renaming.__all__ = attach("renaming", renaming.__file__)
+    renaming.__getattr__, renaming.__dir__ = attach("renaming", renaming.__file__)
     yield renaming
     for name in ("renaming", "renaming.home"):
         sys.modules.pop(name, None)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.effort import slow
+from tests.spectrum import Spectrum
 from zeroevidence.auditing import audit_corpora
 from zeroevidence.cli import cli, main
 from zeroevidence.protect.assessment.classifiers import CLASSIFIERS
@@ -23,17 +24,6 @@ RATE = 16_000
 INSTALLS = "python3 -m venv"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-
-
-class Spectrum:
-    """Stands in for the speaker encoder: the spectrum of a voice is enough to tell synthetic speakers apart."""
-
-    name, sample_rate, dim, fingerprint = "spectrum", RATE, 24, "spectrum:1"
-
-    def embed(self, waves):
-        power = [np.abs(np.fft.rfft(wave, 4096)) ** 2 for wave in waves]
-        bands = [[part.sum() for part in np.array_split(spectrum[:480], self.dim)] for spectrum in power]
-        return np.log(np.array(bands) + 1e-6).astype(np.float32)
 
 
 def write_speech(folder, tilt):
@@ -71,7 +61,11 @@ def write_voices(path):
 def files(tmp_path, monkeypatch):
     """What the commands of README name."""
     monkeypatch.setattr("zeroevidence.auditing.corpus_audit.load_extractor", lambda name, **_: Spectrum())
-    few = {"attackers": ("lazy-informed",), "backends": ("cosine",)}  # one of each is enough to run the line
+    few = {
+        "attackers": ("lazy-informed",),
+        "backends": ("cosine",),
+        "splits": 1,
+    }  # one of each is enough to run the line
     monkeypatch.setattr(
         "zeroevidence.cli.commands.audit.audit_corpora",
         lambda speech, options, run: audit_corpora(speech, replace(options, **few), run),

@@ -45,7 +45,9 @@ def test_blocks_outputs_and_lines(parse_blocks):
 
 
 def test_a_good_page_passes(page, parse_blocks):
-    page("README.md").run(parse_blocks(PAGE))
+    opened = page("README.md")
+    opened.run(parse_blocks(PAGE))
+    assert opened.names["x"] == 1
 
 
 @pytest.mark.parametrize(

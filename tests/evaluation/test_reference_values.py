@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
+from tests.effort import repetitions
 from zeroevidence.data.formats.scores.read import read_scores
 from zeroevidence.data.scores import TandemScores
 from zeroevidence.evaluation import Options
@@ -46,7 +47,7 @@ def test_every_row_of_voiceprivacy_2020(shared):
     rows = reference_rows(home)
     assert len(rows) == 24
     first_of_condition = {row["condition"]: number for number, row in reversed(list(enumerate(rows)))}
-    for number, row in enumerate(rows):
+    for number, row in list(enumerate(rows))[:: repetitions(3, 1)]:
         path = home / row["condition"] / f"{row['enrol_trial']}_{row['sex']}.scores"
         loaded = read_scores(path, home / f"trials_{row['sex']}")
         expected = {

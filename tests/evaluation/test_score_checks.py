@@ -510,6 +510,41 @@ def test_half_total_error_is_of_a_threshold_that_others_chose():
     assert "HTER" not in threshold_sentence(same)
 
 
+def bob_threshold(negatives, positives, criterion):
+    """The definition of bob.measure: every midpoint between neighbouring scores, the last of the best ones."""
+    scores = np.unique(np.concatenate((negatives, positives)))
+    levels = [scores[0], *((scores[1:] + scores[:-1]) / 2), np.nextafter(scores[-1], np.inf)]
+    rates = [((negatives >= level).mean(), (positives < level).mean()) for level in levels]
+    costs = [round(abs(far - frr) if criterion == "eer" else far + frr, 12) for far, frr in rates]
+    return levels[max(i for i, cost in enumerate(costs) if cost == min(costs))]
+
+
+@pytest.mark.parametrize("criterion", ["eer", "min-hter"])
+def test_thresholds_and_half_total_error_are_those_of_bob(criterion, run, tmp_path):
+    rng = np.random.default_rng(11)
+    sets = {name: (rng.normal(1.0, 1.0, 90).round(1), rng.normal(-1.0, 1.0, 110).round(1)) for name in ("dev", "eval")}
+    for name, (positives, negatives) in sets.items():
+        lines = [f"1 {score}" for score in positives] + [f"-1 {score}" for score in negatives]
+        (tmp_path / name).write_text("\n".join(lines))
+    expected = bob_threshold(*reversed(sets["dev"]), criterion)
+    positives, negatives = sets["eval"]
+    hter = ((negatives >= expected).mean() + (positives < expected).mean()) / 2
+    common = ["evaluate", tmp_path / "eval", "--threshold", criterion, "--intervals", "0", "--null", "0"]
+    _, document, _ = run(*common, "--dev", tmp_path / "dev", "-f", "json")
+    kept = json.loads(document)["rows"][0]["threshold"]
+    assert (kept["score"], kept["hter"]) == pytest.approx((expected, hter))
+    assert (kept["criterion"], kept["fitted_on"]) == (criterion, "other people")
+    row = ze.evaluate(ze.Scores(*sets["eval"]), dev=ze.Scores(*sets["dev"]), options=QUICK)
+    assert threshold(row, criterion=criterion).score == pytest.approx(expected)
+    _, text, _ = run(*common)
+    place = "both error rates are closest" if criterion == "eer" else "the mean of both error rates is lowest"
+    assert f"Threshold (where {place}; prior" in " ".join(text.split())
+    assert "chosen on these scores themselves" in " ".join(text.split())
+    code, _, errors = run("evaluate", "--threshold", tmp_path / "eval")
+    assert code == 2
+    assert "is not one of 'bayes', 'eer', 'min-hter'" in errors
+
+
 def test_the_command_prints_and_keeps_it(run, tmp_path):
     lines = [f"{score} 1" for score in TARGET[:60]] + [f"{score} 0" for score in NONTARGET[:60]]
     (tmp_path / "a.txt").write_text("\n".join(lines))

@@ -12,6 +12,7 @@ from zeroevidence.data.formats.lists import read_classes, read_transcripts
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import read_results, save_results
 from zeroevidence.evaluation.utility import evaluate_classes, evaluate_lengths, evaluate_transcripts
+from zeroevidence.report.utility import utility_lines
 
 SPEECHOCEAN = Path(__file__).resolve().parents[3] / "shared" / "data" / "speechocean"
 
@@ -55,6 +56,9 @@ def test_a_sentence_without_blanks_is_one_wrong_word_and_a_few_wrong_characters(
     row = evaluate_transcripts({"u": "今天天气很好", "v": "我们去公园"}, {"u": "今天天气真好", "v": "我去公园"},
                                options=ze.Options(intervals=0))  # fmt: skip
     assert (float(row["wer"]), float(row["cer"])) == (1.0, pytest.approx(2 / 11))
+    spaced = evaluate_transcripts({"u": "a fine day", "v": "we go"}, {"u": "a day", "v": "we go"},
+                                  options=ze.Options(intervals=0))  # fmt: skip
+    assert [[line.measure for line in utility_lines([each])] for each in (row, spaced)] == [["wer", "cer"], ["wer"]]
 
 
 def test_agrees_with_jiwer_on_real_transcripts():

@@ -37,7 +37,9 @@ def main() -> int:
             if len(outcomes) % 1000 == 0:
                 print(f"{len(outcomes)} cases, {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        done = len(outcomes)
+        rest = f"--first {arguments.first + done} --cases {arguments.cases - done}"
+        print(f"interrupted; the rest: {rest}", file=sys.stderr)
     print(f"{len(outcomes)} cases, {time.monotonic() - start:.0f} s\n\n{summary(outcomes)}")
     return int(any(outcome.is_fault for outcome in outcomes))
 

@@ -13,7 +13,9 @@ from typing import Any
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _LABELS = {
     **dict.fromkeys(("target", "1", "1.0", "true", "True", "TRUE"), True),
-    **dict.fromkeys(("nontarget", "0", "0.0", "false", "False", "FALSE"), False),
+    **dict.fromkeys(("same-source", "same_source", "SS", "ss", "H1", "Hp"), True),
+    **dict.fromkeys(("nontarget", "0", "0.0", "-1", "-1.0", "false", "False", "FALSE"), False),
+    **dict.fromkeys(("different-source", "different_source", "DS", "ds", "H2", "Hd"), False),
 }
 COLUMNS = {
     "kaldi": ("enrol", "trial", "score"),

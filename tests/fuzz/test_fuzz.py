@@ -17,7 +17,7 @@ from tests.fuzz.seeds.targets import targets
 from zeroevidence.cli import cli
 from zeroevidence.measure.pairs.verification import eer as measured_eer
 
-CASES = int(os.environ.get("ZEROEVIDENCE_FUZZ") or repetitions(160, 640))
+CASES = int(os.environ.get("ZEROEVIDENCE_FUZZ") or repetitions(64, 640))
 PARTS = 16 if CASES >= 640 else 1  # so that many can run side by side
 
 
@@ -61,8 +61,8 @@ def test_any_number_of_processes_gives_the_same(made):
 
 def test_the_undamaged_files_are_read(made, tmp_path, monkeypatch):
     monkeypatch.setenv("ZEROEVIDENCE_HOME", "added")
-    monkeypatch.setattr("zeroevidence.report.page.draw_figures", lambda *_, **__: ([], {}))
-    for number, target in enumerate(made):
+    monkeypatch.setattr("zeroevidence.report.page.draw_figures", lambda *_, **__: [])
+    for number, target in enumerate(made[:: repetitions(3, 1)]):
         if target.command not in ("plot", "compare", "report"):
             home = tmp_path / str(number)
             for name, data in target.files.items():

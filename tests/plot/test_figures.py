@@ -24,10 +24,10 @@ from zeroevidence.plot.rows import row_names, shortened
 mpl = pytest.importorskip("matplotlib")
 Figure = pytest.importorskip("matplotlib.figure").Figure
 
-PAIRS = ("ece", "histogram", "det", "tippett", "pav", "lp-disclosure", "linkability")
+PAIRS = ("ece", "histogram", "det", "tippett", "pav", "linkability")
 TRIALS = ("posterior", "lid-histogram", "lid-ccdf", "exposed", "lid-over-priors", "cmc", "rank-disclosure")
 OVER_ROWS = ("bars", "scatter", "eer-lid")
-OVER_SIZES = ("over-identities", "alid-over-identities", "over-utterances")
+OVER_SIZES = ("over-identities", "over-utterances")
 SEARCH = ("attackers", *PAIRS, *TRIALS, *OVER_SIZES, "people", *OVER_ROWS, "similarity")
 ASKED_FOR = (*SEARCH, "tandem-scores", "t-dcf", "t-dcf-surface", "map", "over-epochs", "link-over-seconds")
 
@@ -271,23 +271,6 @@ def test_over_identities_and_utterances_pick_a_measure(rows):
     assert tuple(line(plot.over_utterances(rows), "strong").get_ydata()) == rows[0].recordings.alid
     with pytest.raises(UsageError, match="expected one of link_probability, singling_out"):
         plot.over_identities(rows, y="eer")
-
-
-def test_curves_over_sizes_and_norms_are_drawn_as_they_are(rows):
-    ax = plot.alid_over_identities(rows)
-    sizes = line(ax, "strong")
-    assert tuple(sizes.get_xdata()) == rows[0].curves["alid_over_identities"].x
-    assert tuple(sizes.get_ydata()) == rows[0].curves["alid_over_identities"].y
-    curve = rows[0].curves["alid_over_identities"]
-    band = ax.collections[0].get_paths()[0].vertices
-    assert {(x, y) for x, y in zip(curve.x * 2, curve.low + curve.high, strict=True)} <= set(map(tuple, band.tolist()))
-    everything = line(ax, "everything")
-    assert everything.get_ydata().tolist() == np.log2(everything.get_xdata()).tolist()
-    given = replace(rows[0], setup=replace(rows[0].setup, search=replace(rows[0].setup.search, prior_given=True)))
-    assert not any("everything" in text for text in legend_of(plot.alid_over_identities(given)))
-    norms = plot.lp_disclosure(rows)
-    assert tuple(line(norms, "weak").get_ydata()) == rows[1].curves["lp_disclosure"].y
-    assert norms.get_xlim() == (1.0, 0.0)
 
 
 def test_scatter_takes_any_two_measures(rows):

@@ -167,6 +167,14 @@ def test_the_digests_are_those_of_the_files(tree, tmp_path):
     write(changed, seed=9)
     assert release_card(out, files, notes.append).method == "Not known here: the speech was protected elsewhere."
     assert notes == [f"note: {changed}: is not the recording that protector.json describes; the card is left out"]
+    stated = json.loads((out / "protector.json").read_text())
+    (out / "protector.json").write_text(json.dumps(stated))  # without its indentation
+    assert read_card(out) == card
+    edits = [{"name": "pitch:2"}, {"utility": ""}, {"sha256": ""}, {"release": stated["release"] | {"version": "9"}}]
+    for edit in (*edits, {"release": stated["release"] | {"recordings": 99}}):
+        (out / "protector.json").write_text(json.dumps(stated | edit))
+        with pytest.raises(InputError, match=r"protector\.json: was changed after it was written"):
+            read_card(out)
     (out / "protector.json").unlink()
     assert release_card(out, files, notes.append).name == "out"
     assert len(notes) == 1

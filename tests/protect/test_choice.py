@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import partial
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -22,9 +21,7 @@ from zeroevidence.protect.assessment.verification import verification
 from zeroevidence.protect.choice import LEVELS, expected_disclosure, search, split_people
 from zeroevidence.protect.fitting import (
     DEFAULT_LIMIT,
-    MANY_PEOPLE,
     FitOptions,
-    default_candidates,
     fit,
     why_not_verified,
 )
@@ -53,7 +50,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def choice(data):
-    return search(data, "sex", Limit.parse("eer=+5%"), {kind: {} for kind in KINDS})
+    return search(data, "sex", Limit.parse("eer=+5%"), {kind: {} for kind in KINDS}, run=Run(cores=1))
 
 
 def test_what_was_fitted_before_an_interruption_is_not_fitted_again(data, choice, tmp_path, monkeypatch):
@@ -198,10 +195,3 @@ def test_what_the_default_is_where_nobody_can_be_verified(data):
     assert why_not_verified(data, "sex") is None
     with pytest.raises(UsageError, match="name the protector that the parameters are for"):
         FitOptions(parameters={"epochs": 3})
-
-
-def test_flows_are_tried_where_people_are_many(data):
-    assert "flow" not in default_candidates(data, "sex")
-    many = voices(people=MANY_PEOPLE, each=1)
-    installed = find_spec("torch") is not None
-    assert default_candidates(many, "sex").get("flow") == ({"covariances": "classes"} if installed else None)

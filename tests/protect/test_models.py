@@ -78,13 +78,20 @@ def test_a_damaged_model_is_refused(folder, damage, words):
         load_model(folder)
 
 
-def test_a_model_for_vectors_that_a_key_rotates_is_refused(folder):
+@pytest.mark.parametrize(
+    ("name", "array", "words"),
+    [
+        ("rotation.centre", np.zeros(8), "an earlier version fitted it for vectors that a key rotates; fit it again"),
+        ("people.directions", np.zeros((1, 1)), "cannot be used"),  # which only people as a whole meet
+    ],
+)
+def test_arrays_that_do_not_fit_together_are_refused(folder, name, array, words):
     from safetensors.numpy import load_file, save
 
-    data = save({**load_file(folder / "model.safetensors"), "rotation.centre": np.zeros(8)})
+    data = save({**load_file(folder / "model.safetensors"), name: array})
     (folder / "model.safetensors").write_bytes(data)
     edited(folder, sha256=hashlib.sha256(data).hexdigest())
-    with pytest.raises(InputError, match="an earlier version fitted it for vectors that a key rotates; fit it again"):
+    with pytest.raises(InputError, match=words):
         load_model(folder)
 
 

@@ -68,7 +68,7 @@ def audit_rows():
 @pytest.fixture(scope="session")
 def demo_audits():
     """The bundled audits of two protections, without a test against chance."""
-    return [sample_audit(kind, options=ze.Options(intervals=20, null=0)) for kind in ("mcadams", "pitch")]
+    return [sample_audit(kind, options=ze.Options(intervals=10, null=0)) for kind in ("mcadams", "pitch")]
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from math import log2
 import pytest
 
 import zeroevidence as ze
+from tests.effort import spread
 from tests.report.conftest import THREATS, named_search
 from zeroevidence.evaluation import findings
 from zeroevidence.evaluation.finding.beside import flag_rows
@@ -40,7 +41,7 @@ def attacked(leak, people, most, seed, about, **labels):
     return named_search(leak, [most, *[4] * (people - 1)], seed=seed, people=people, **how)
 
 
-@pytest.fixture(scope="module", params=range(len(AUDITS)))
+@pytest.fixture(scope="module", params=spread(list(range(len(AUDITS))), 5))
 def audit(request):
     """The rows of a generated audit, as an audit flags them, and its result file."""
     leak, people, most = AUDITS[request.param]

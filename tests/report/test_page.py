@@ -141,23 +141,6 @@ def test_every_figure_is_there_with_a_caption(audit_rows, page):
     assert len(page.all("svg")) == len(drawn)
 
 
-def test_curves_can_be_read_off(audit_rows, text):
-    data = json.loads(re.search(r'<script type="application/json" id="readoff">(.*?)</script>', text, re.DOTALL)[1])
-    (panel,) = data["figure-cmc"]
-    assert "rank" in panel["x"]
-    lines = {line["name"]: line for line in panel["lines"]}
-    name = next(name for name in lines if "lazy" in name)
-    curve = audit_rows[3].curves["cmc"]
-    assert lines[name]["x"] == [float(f"{x:.4g}") for x in curve.x]
-    assert lines[name]["y"] == [float(f"{100 * y:.4g}") for y in curve.y]
-    left, top, right, bottom = panel["box"]
-    for line in panel["lines"]:
-        assert all(left - 1 <= x <= right + 1 for x in line["px"])
-        assert all(top - 1 <= y <= bottom + 1 for y in line["py"])
-    (det,) = data["figure-det"]  # drawn as normal deviates, read off as rates
-    assert all(0.0 <= x <= 100.0 for line in det["lines"] for x in line["x"])
-
-
 def test_hidden_people_are_nowhere(named_rows, without_figures):
     rows = [replace(row, people=replace(row.people, trials=(5,) * 20)) for row in named_rows]
     shown, hidden = (to_html(ReportInputs(rows), ReportOptions(hide=hide)) for hide in (False, True))

@@ -6,10 +6,8 @@ from scipy.stats import norm, t
 
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.planning import (
-    MOST_PEOPLE,
     confirmed_people,
     guessed_people,
-    needed_from_limits,
     needed_from_spread,
 )
 from zeroevidence.uncertainty.spread import Spread
@@ -47,50 +45,6 @@ def test_people_needed_solve_the_equation_of_a_pilot():
 def test_a_truth_above_the_bound_is_not_shown_by_any_number(bound, why):
     needed = needed_from_spread(0.1, PILOT, 20, bound, 0.8)
     assert (needed.people, needed.high, needed.unreachable) == (None, None, why)
-
-
-def limits(truth, sizes, scatter, seed=0, times=200):
-    rng = np.random.default_rng(seed)
-    return {n: truth + 1.7 / np.sqrt(n) + scatter / np.sqrt(n) * rng.standard_normal(times) for n in sizes}
-
-
-def constant(value):
-    return lambda people: np.full(len(people), value)
-
-
-def test_people_needed_from_limits_that_fall_with_the_root():
-    needed = needed_from_limits(limits(0.1, (12, 24, 48, 96), 1.0), constant(0.1), 0.3, 0.8, seed=0)
-    exact = ((1.7 + norm.ppf(0.8)) / 0.2) ** 2
-    assert needed.people == pytest.approx(exact, rel=0.1)
-    assert needed.low <= exact <= needed.high
-    assert needed.high < 1.4 * needed.low
-
-
-def test_people_needed_where_limits_fall_faster():
-    rng = np.random.default_rng(0)
-    drawn = {n: 2.0 / n * (1.0 + 0.3 * rng.standard_normal(200)) for n in (12, 24, 48, 96)}
-    needed = needed_from_limits(drawn, constant(0.0), 0.01, 0.8, seed=0)
-    assert needed.people == pytest.approx(200.0 * (1.0 + 0.3 * norm.ppf(0.8)), rel=0.15)
-
-
-def test_a_truth_that_rises_with_the_people_searched_is_followed():
-    drawn = limits(0.0, (12, 24, 48, 96), 0.0)
-
-    def rising(people):
-        return 0.05 * np.log(people)
-
-    drawn = {n: one + rising(n) for n, one in drawn.items()}
-    needed = needed_from_limits(drawn, rising, 0.5, 0.8, seed=0).people
-    assert rising(needed) + 1.7 / np.sqrt(needed) <= 0.5 < rising(needed - 1) + 1.7 / np.sqrt(needed - 1)
-    assert needed_from_limits(drawn, rising, 0.1, 0.8, seed=0).unreachable == "never"
-
-
-def test_unreachable_bounds_of_simulations():
-    drawn = limits(0.1, (12, 24, 48, 96), 1.0)
-    assert needed_from_limits(drawn, constant(0.1), 0.1, 0.8, seed=0).unreachable == "never"
-    beyond = needed_from_limits(drawn, constant(0.1), 0.11, 0.8, seed=0)
-    assert (beyond.people, beyond.unreachable) == (None, "beyond")
-    assert ((1.7 + norm.ppf(0.8)) / 0.01) ** 2 > MOST_PEOPLE
 
 
 def excesses(needed, exponent, times=2000, seed=0):

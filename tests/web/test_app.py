@@ -32,7 +32,7 @@ from zeroevidence.report import render
 from zeroevidence.web.app import make_app
 from zeroevidence.web.forms import receive_form
 from zeroevidence.web.jobs import MOST_JOBS
-from zeroevidence.web.outcome import FIGURES, OUTCOME, REPORT, RESULT
+from zeroevidence.web.outcome import ANONYMISED, FIGURES, OUTCOME, REPORT, RESULT
 
 ADDRESS = "http://127.0.0.1:8000"
 EVIL = "<script>alert(1)</script>.txt"
@@ -311,6 +311,7 @@ def test_two_systems_of_embeddings_are_audited_and_compared(client, home, tmp_pa
         ("speech", ("original", "original_folder", "anonymised"), "A file and a folder were chosen"),
         ("speech", ("original", "original", "anonymised"), "Several files were chosen where one was expected."),
         ("scores", ("scores", "speakers", "speakers"), "Expected one file with the speakers."),
+        ("anonymise", ("original",), "No protector was chosen that is offered here."),
     ],
 )
 def test_what_is_missing_is_said_at_once(client, home, kind, fields, wanted):
@@ -346,6 +347,40 @@ def recordings(folder, factor):
             path.parent.mkdir(parents=True, exist_ok=True)
             soundfile.write(path, 0.1 * wave + 0.003 * rng.normal(size=len(wave)), 16_000)
     return folder
+
+
+def test_recordings_are_anonymised_heard_and_packed_with_the_card(client, home, tmp_path):
+    soundfile = pytest.importorskip("soundfile")
+    for number, size in enumerate((8_000, 9_000)):
+        (tmp_path / "talks" / f"s{number}").mkdir(parents=True)
+        wave = 0.1 * np.random.default_rng(number).normal(size=size)
+        soundfile.write(tmp_path / "talks" / f"s{number}" / f"<b>{number}.wav", wave, 16_000)
+    soundfile.write(tmp_path / "talks" / "s1" / "still.wav", np.zeros(8_000), 16_000)
+    sent = sorted((tmp_path / "talks").rglob("*.wav"))
+    files = [("original_folder", (str(file.relative_to(tmp_path)), file.read_bytes())) for file in sent]
+    for forbidden in ("command:touch {input} {output}", "mcadams:0.7+command:x"):
+        assert post(client, files, kind="anonymise", protect=forbidden).status_code == 400
+    place, state = finished(client, post(client, files, kind="anonymise", protect="mcadams"))
+    page = client.get(place)
+    assert state == "done", page.text
+    assert "media-src 'self'" in page.headers["content-security-policy"]
+    assert page.text.count("<audio") == 4
+    assert "&lt;b&gt;0.wav" in page.text
+    assert "<b>" not in page.text
+    assert "s1/still.wav: silent: no sample above -80 dB" in page.text
+    assert str(home) not in page.text
+    with zipfile.ZipFile(io.BytesIO(client.get(f"{place}/file/{ANONYMISED}").content)) as archive:
+        packed = {name: archive.read(name) for name in archive.namelist()}
+    names = {"talks/s0/<b>0.wav", "talks/s1/<b>1.wav", "talks/digests.txt", "talks/protector.json"}
+    assert set(packed) == names
+    assert client.get(f"{place}/file/original-1.wav").content == sent[0].read_bytes()
+    assert client.get(f"{place}/file/anonymised-1.wav").content == packed["talks/s0/<b>0.wav"] != sent[0].read_bytes()
+    assert client.get(f"{place}/report").status_code == 404
+    for name in ("request.json", "0.upload", "original-3.wav"):
+        assert client.get(f"{place}/file/{name}").status_code == 404
+    place, state = finished(client, post(client, files[2:], kind="anonymise", protect="mcadams"))
+    assert state == "problems"
+    assert "silent: no sample above -80 dB" in client.get(place).text
 
 
 @slow

@@ -25,12 +25,15 @@ from zeroevidence.web.score_files import score_problems
 
 # Columns of tables, pairs of files and verifiers behind countermeasures are for the command line.
 COLUMNS, PAIRS, TANDEMS = (
-    {"--score-column", "--label-column"},
+    {"--score-column", "--label-column", "--trial-columns"},
     {"--targets", "--nontargets"},
     {"--asv", "--cm", "--sasv"},
 )
 NOT_ON_THE_PAGE = (
-    {"--allow-same", "--speaker-of", "--input-format", "--asv-key", "--classes"} | COLUMNS | PAIRS | TANDEMS
+    {"--allow-same", "--failures", "--speaker-of", "--input-format", "--asv-key", "--classes"}
+    | COLUMNS
+    | PAIRS
+    | TANDEMS
 )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from zeroevidence.data.audio import is_silent
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.store import Store, digest
-from zeroevidence.data.waves import Wave
+from zeroevidence.data.waves import LONGEST_PIECE, Wave, cut_places, faded, frame_powers
 from zeroevidence.errors import InputError, Problem
 from zeroevidence.parallel import compute_each
 from zeroevidence.run import Run, Step
@@ -35,14 +35,71 @@ class VoiceTransform(Protocol):
         ...
 
 
+_QUIET = 1e-5  # of the power of the loudest frame, -50 dB: a piece in which nobody is heard beside it
+
+
 def protect(wave: Wave, rate: int, utterance: Utterance, transform: VoiceTransform | None) -> Wave:
-    """Return a waveform after protection, if any; refused where nothing is left of it."""
+    """Return a waveform after protection, if any; a long one in pieces, as `anonymise` writes them.
+
+    Raises
+    ------
+    InputError
+        Where it is refused, or nothing is left of it; of a long one, where all of its pieces are.
+    """
     if transform is None:
         return wave
+    if not _is_long(wave, rate):
+        return _protected(wave, rate, utterance, transform)
+    power, problems, pieces = frame_powers(wave, rate), [], []
+    for piece in np.split(wave, cut_places(power, rate)):
+        try:
+            pieces.append(protect_piece(piece, rate, utterance, transform, float(power.max())))
+        except InputError as error:
+            problems.append(error)
+            pieces.append(np.zeros(len(piece), np.float32))
+    if problems and not any(piece.any() for piece in pieces):
+        raise problems[0]
+    return np.concatenate(pieces)
+
+
+def protect_piece(wave: Wave, rate: int, utterance: Utterance, transform: VoiceTransform, loudest: float) -> Wave:
+    """Return a piece of a recording after protection, faded at its ends; silence where nobody is heard in it.
+
+    Parameters
+    ----------
+    wave
+        The piece.
+    rate
+        Its rate.
+    utterance
+        The recording: what is drawn for it is drawn for all of its pieces.
+    transform
+        The protection.
+    loudest
+        Power of the loudest frame of the recording.
+    """
+    if is_silent(wave) or frame_powers(wave, rate).max(initial=0.0) < _QUIET * loudest:
+        return np.zeros(len(wave), np.float32)
+    return faded(_protected(wave, rate, utterance, transform), rate)
+
+
+def _is_long(wave: Wave, rate: int) -> bool:
+    return len(wave) > 2 * LONGEST_PIECE * rate
+
+
+def _protected(wave: Wave, rate: int, utterance: Utterance, transform: VoiceTransform) -> Wave:
     result = np.asarray(transform(wave, rate, utterance), np.float32)
     if result.ndim != 1 or not result.size or not np.isfinite(result).all() or is_silent(result):
         raise InputError("is silent or not finite after protection", path=utterance.path)
     return result
+
+
+def protection_key(wave: Wave, rate: int, utterance: Utterance, transform: VoiceTransform | None) -> tuple[str, ...]:
+    """Return what a protected waveform depends on beside the waveform, for keys."""
+    if transform is None:
+        return ()
+    pieces = (f"pieces of {LONGEST_PIECE} s",) if _is_long(wave, rate) else ()
+    return (transform.fingerprint, utterance.id, utterance.speaker, *pieces)
 
 
 NAMED_DRAW = re.compile("(.+), draw ([0-9]+)", re.DOTALL)
@@ -153,7 +210,7 @@ def compute_in_batches(
 def utterance_problem(utterance: Utterance, error: InputError) -> Problem:
     """Return an error as a problem of an utterance's file; one that names no file is about the utterance."""
     reason = error.reason if error.path == str(utterance.path) else f"utterance {utterance.id!r}: {error.reason}"
-    return Problem(str(utterance.path), None, reason, error.remedy)
+    return Problem(str(utterance.path), None, reason, error.remedy, error.heard)
 
 
 def _length(utterance: Utterance) -> int:

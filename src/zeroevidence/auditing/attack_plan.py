@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeAlias
+from itertools import islice
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -29,9 +30,10 @@ from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.parallel import compute_each
 from zeroevidence.run import Run
 
-# over training people, epochs of the encoder's training, and draws of the anonymiser, where they are known
+Result = TypeVar("Result")
 Attack: TypeAlias = tuple[int, LadderStep, ThreatModel]  # the first is the number of an encoder
 FoldOutcome: TypeAlias = tuple[FoldResult | str, float]  # the result, or why there is none, and how long it took
+# over training people, epochs of the encoder's training, and draws of the anonymiser, where they are known
 LearningCurves: TypeAlias = tuple[LearningCurve | None, LearningCurve | None, LearningCurve | None]
 
 
@@ -111,9 +113,8 @@ class AttackPlan:
             names = "; ".join(dict.fromkeys(f"{failed.encoder}, {failed.step}" for failed in results.failed))
             reasons = "; ".join(dict.fromkeys(failed.reason for failed in results.failed))
             raise InputError(f"no attack on protected speech could be carried out ({names}): {reasons}")
-        for model, fusion in [(model, self._fusion(model, groups)) for model in self.models if model in groups]:
-            if fusion is not None:
-                keep(model, fusion)
+        for model, fusion in self._fusions(groups):
+            keep(model, fusion)
         for model in self.models if len(self.folds) > 1 else ():
             tried = groups.get(model, [])
             chosen = step_attack.choose_per_fold(tried) if len(tried) > 1 else None
@@ -123,17 +124,24 @@ class AttackPlan:
         scores = [result.scores.to_scores() for result in results.attacks]
         return replace(results, rows=add_similarity(list(zip(results.rows, scores, strict=True))))
 
-    def _fusion(self, model: ThreatModel, groups: Mapping[ThreatModel, list[AttackResult]]) -> AttackResult | None:
-        """Return the fusion of what an attacker has; None of one part, or of parts that another attacker has, too."""
-        started = time.perf_counter()
-        results = [result for other in groups if model.has_means_of(other) for result in groups[other]]
-        parts = zip(*(result.folds for result in results if self._is_whole(result)), strict=True)
-        fused = [step_attack.fuse(part, seed=self.run.seed) for part in parts if len(part) > 1]
-        if not fused:
-            return None
-        fusion = AttackResult.of(fused)
-        extends = model.extractor in {encoder.trained_on for encoder in self._used(fusion)}
-        return replace(fusion, seconds=time.perf_counter() - started) if extends else None
+    def _fusions(self, groups: Mapping[ThreatModel, list[AttackResult]]) -> list[tuple[ThreatModel, AttackResult]]:
+        """Return the fusion of what each attacker has; none of one part, or of parts that another attacker has, too."""
+        parts: dict[ThreatModel, list[list[FoldResult]]] = {}
+        for model in (model for model in self.models if model in groups):
+            results = [result for other in groups if model.has_means_of(other) for result in groups[other]]
+            whole = [result.folds for result in results if self._is_whole(result)]
+            if len(whole) > 1:
+                parts[model] = list(map(list, zip(*whole, strict=True)))
+        tasks = [partial(_fuse, fold, self.run.seed) for folds in parts.values() for fold in folds]
+        computed = iter(list(compute_each(_timed, tasks, self.run, little=True)))
+        fusions = []
+        for model, given in parts.items():
+            outcomes = list(zip(given, islice(computed, len(given)), strict=True))
+            folds = [replace(fused, parts=tuple(fold[at] for at in used)) for fold, ((fused, used), _) in outcomes]
+            fusion = replace(AttackResult.of(folds), seconds=sum(seconds for _, (_, seconds) in outcomes))
+            if model.extractor in {encoder.trained_on for encoder in self._used(fusion)}:
+                fusions.append((model, fusion))
+        return fusions
 
     @property
     def unserved(self) -> list[ThreatModel]:
@@ -170,6 +178,8 @@ class AttackPlan:
                 adapter = (self.options.adapter or Adapter(random_state=self.run.seed)) if adapts else None
                 task = _FoldAttacks(encoders[number], fold, step, adapter, self.run.seed)
                 tasks.setdefault((fold, number, step.name, model.training, adapts), task).models.append(model)
+        # the costly ones first, so that all workers end at nearly the same time; folds stay in their order
+        tasks = dict(sorted(tasks.items(), key=lambda item: (item[1].adapter is None, -item[1].step.cost)))
         shown = self.run.progress("attackers", "fits")
         outcomes: dict[tuple[int, str, ThreatModel], list[FoldOutcome]] = defaultdict(list)
         computed = compute_each(_FoldAttacks.carry_out, tasks.values(), self.run, little=True)
@@ -271,10 +281,8 @@ class AttackPlan:
         adapts = model.adapter or any(step.adapts for step in self.steps if step.name == fold.step)
         if fold.backend is None or adapts or encoder.trained_on != "original":
             return None, None, draws
-        people = learning_curve(
-            model, fold.backend, compared_speech(encoder, self.run.seed), fold.draws, seed=self.run.seed
-        )
-        return people, None, draws
+        sides = compared_speech(encoder, self.run.seed)
+        return learning_curve(model, fold.backend, sides, fold.draws, self.run), None, draws
 
     def _draw_curve(self, model: ThreatModel, result: AttackResult) -> LearningCurve | None:
         """Return disclosure over draws of the anonymiser, averaged over folds of people."""
@@ -282,7 +290,7 @@ class AttackPlan:
         for number, fold in enumerate(result.folds):
             if fold.backend is None:
                 return None
-            curve = draw_curve(model, fold.backend, self.compared(number, model, fold), fold.draws)
+            curve = draw_curve(model, fold.backend, self.compared(number, model, fold), fold.draws, self.run)
             if curve is None:
                 return None
             curves.append(curve)
@@ -338,8 +346,14 @@ def compared_speech(encoder: EncodedSpeech, seed: int, fold: int = 0) -> Sides:
     return {**sides, "noise": noise_like(encoder.original, seed, fold)}
 
 
-def _timed(task: Callable[[], Evaluation]) -> tuple[Evaluation, float]:
-    """Return the row of a task, and the seconds that its evaluation took."""
+def _fuse(parts: Sequence[FoldResult], seed: int) -> tuple[FoldResult, list[int]]:
+    """Return a fusion without its parts, and their numbers: what comes from another process is a copy."""
+    fused = step_attack.fuse(parts, seed=seed)
+    return replace(fused, parts=()), [at for at, part in enumerate(parts) if part in fused.parts]
+
+
+def _timed(task: Callable[[], Result]) -> tuple[Result, float]:
+    """Return the result of a task, and the seconds that it took."""
     started = time.perf_counter()
     return task(), time.perf_counter() - started
 
@@ -351,25 +365,25 @@ _NUMBERS = (1, 2, 5, 10, 20, 50, 100)  # of draws
 
 
 def learning_curve(
-    model: ThreatModel, backend: Backend, sides: Sides, draws: DrawUse, *, seed: int = 0
+    model: ThreatModel, backend: Backend, sides: Sides, draws: DrawUse, run: Run
 ) -> LearningCurve | None:
     """Return the disclosure to the same back-end fitted to fewer people; None where it cannot be fitted to so few."""
     everyone = sides[model.training].speakers("train")
     sizes = [max(2, round(share * len(everyone))) for share in _SHARES]
     if sizes[0] < _LEAST_PEOPLE:
         return None
-    bits = []
-    for size in sizes:
-        seeds = [[seed, size, repeat] for repeat in range(1 if size == len(everyone) else _REPEATS)]
-        samples = [np.random.default_rng(each).permutation(everyone)[:size] for each in seeds]
-        try:
-            bits.append(float(np.mean([_disclosure(model, backend, sides, draws, people) for people in samples])))
-        except (InputError, np.linalg.LinAlgError):
-            return None
-    return LearningCurve(tuple(sizes), tuple(bits))
+    repeats = [1 if size == len(everyone) else _REPEATS for size in sizes]
+    seeds = [[run.seed, size, repeat] for size, number in zip(sizes, repeats, strict=True) for repeat in range(number)]
+    people = [np.random.default_rng(each).permutation(everyone)[: each[1]] for each in seeds]
+    disclosure = partial(_disclosure, model, backend, sides, draws)
+    try:
+        bits = iter(list(compute_each(disclosure, people, run, little=True)))
+    except (InputError, LinAlgError):
+        return None
+    return LearningCurve(tuple(sizes), tuple(float(np.mean(list(islice(bits, number)))) for number in repeats))
 
 
-def draw_curve(model: ThreatModel, backend: Backend, sides: Sides, draws: DrawUse) -> LearningCurve | None:
+def draw_curve(model: ThreatModel, backend: Backend, sides: Sides, draws: DrawUse, run: Run) -> LearningCurve | None:
     """Return the disclosure to the same back-end over the number of draws that it learns from and enrols.
 
     The encoder stays the same. None where there is one draw only, or the attacker enrols original speech.
@@ -380,7 +394,8 @@ def draw_curve(model: ThreatModel, backend: Backend, sides: Sides, draws: DrawUs
     amounts = [*(number for number in _NUMBERS if number < most), most]
     people = sides[model.training].speakers("train")
     uses = [replace(draws, training=number, enrolment=number) for number in amounts]
-    return LearningCurve(tuple(amounts), tuple(_disclosure(model, backend, sides, use, people) for use in uses))
+    disclosure = partial(_disclosure, model, backend, sides, people=people)
+    return LearningCurve(tuple(amounts), tuple(compute_each(disclosure, uses, run, little=True)))
 
 
 def _disclosure(model: ThreatModel, backend: Backend, sides: Sides, draws: DrawUse, people: StrArray) -> float:

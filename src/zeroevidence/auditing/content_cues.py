@@ -14,7 +14,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.attack.voice_transforms import VoiceTransform, protect
+from zeroevidence.attack.voice_transforms import (
+    Batch,
+    VoiceTransform,
+    compute_in_batches,
+    protect,
+    utterance_problem,
+)
 from zeroevidence.auditing.embedding_sets import EmbeddingSets, EncodedSpeech
 from zeroevidence.auditing.options import AuditOptions
 from zeroevidence.auditing.protected_speech import AuditedSpeech
@@ -32,8 +38,7 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.formats.lists import read_durations, read_transcripts
 from zeroevidence.data.store import Store
 from zeroevidence.data.waves import Wave
-from zeroevidence.errors import InputError, MissingExtra
-from zeroevidence.parallel import compute_each
+from zeroevidence.errors import InputError, MissingExtra, Problem, check_stop
 from zeroevidence.protect.voices.onevoice import HOP, load_networks
 from zeroevidence.protect.voices.speech_models import RATE
 from zeroevidence.registry import Registry
@@ -206,14 +211,29 @@ def read_unit_durations(released: ReleasedSpeech) -> dict[str, Durations]:
             raise InputError(f"no phones of {missing!r}; expected some of every recording", path=file)
         return {name: listed[name] for name in released.utterances}
     load_networks().encode(np.zeros(HOP, np.float32), _CODES)  # a missing package is reported before any work
+    utterances = list(released.utterances.values())
     step = released.run.progress("durations in protected speech", "utterances")
-    durations: dict[str, Durations] = {}
-    run, utterances = replace(released.run, scheduler=None), released.utterances.values()
-    heard = compute_each(lambda each: hear_durations(released.wave(each)), utterances, run, threads=True)
-    for name, each in zip(released.utterances, heard, strict=True):
-        durations[name] = each
-        step(len(durations), len(utterances))
-    return durations
+    heard, problems = compute_in_batches(_Listener(released.transform), utterances, step, released.run)
+    if problems:
+        raise InputError.of(problems)
+    return {name: heard[at] for at, name in enumerate(released.utterances)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Listener:
+    transform: VoiceTransform | None
+
+    def __call__(self, batch: Batch) -> list[tuple[int, Durations | Problem]]:
+        """Return the durations in each utterance, or its problem."""
+        outcomes: list[tuple[int, Durations | Problem]] = []
+        for at, utterance in batch:
+            check_stop()
+            try:
+                wave = protect(load_speech(utterance, RATE).wave, RATE, utterance, self.transform)
+                outcomes.append((at, hear_durations(wave)))
+            except InputError as error:
+                outcomes.append((at, utterance_problem(utterance, error)))
+        return outcomes
 
 
 def fit_durations(training: Sequence[Durations]) -> Callable[[Sequence[Durations]], FloatArray]:

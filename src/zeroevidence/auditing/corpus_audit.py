@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,11 +15,20 @@ from zeroevidence.attack.onnx_cards import read_card, refuse_shared
 from zeroevidence.attack.onnx_runtime import SUFFIX, CropExtractor, OnnxExtractor
 from zeroevidence.attack.training import usual_scope
 from zeroevidence.attack.training.attacker import training_loop
-from zeroevidence.attack.voice_transforms import NAMED_DRAW, CachedTransform, RepeatedTransform, VoiceTransform, protect
+from zeroevidence.attack.voice_transforms import (
+    NAMED_DRAW,
+    Batch,
+    CachedTransform,
+    RepeatedTransform,
+    VoiceTransform,
+    compute_in_batches,
+    protect,
+)
 from zeroevidence.auditing import content_cues, embedding_sets, encoders, protected_speech
 from zeroevidence.auditing.content_cues import CONTENT_CUES, ReleasedSpeech
 from zeroevidence.auditing.embedding_audit import Audit, audit_folds
 from zeroevidence.auditing.embedding_sets import EmbeddingSets, EncodedSpeech
+from zeroevidence.auditing.naturalness import can_judge, evaluate_naturalness
 from zeroevidence.auditing.options import AuditOptions
 from zeroevidence.auditing.protected_speech import AnonymiserDraws, AuditedSpeech
 from zeroevidence.auditing.row_flags import flag_attacks, pair_flags, refusal_flags
@@ -32,12 +42,13 @@ from zeroevidence.data.formats.corpora import read_segments
 from zeroevidence.data.formats.speech_pairs import PairReport, examine_speech
 from zeroevidence.data.printable import file_name_text
 from zeroevidence.data.store import Store
-from zeroevidence.errors import InputError, MissingExtra, UsageError
+from zeroevidence.errors import InputError, MissingExtra, Problem, UsageError
 from zeroevidence.evaluation.people import with_seconds
 from zeroevidence.evaluation.rows.about import Protection
-from zeroevidence.parallel import compute_each
+from zeroevidence.evaluation.rows.evaluation import Evaluation
+from zeroevidence.parallel import compute_beside
 from zeroevidence.protect.release import ProtectorCard, protector_card, release_card
-from zeroevidence.run import Run
+from zeroevidence.run import Run, no_step
 
 _SHOWN_NOTES = 5  # on the speech; `doctor` lists all
 
@@ -90,11 +101,14 @@ def audit_corpora(speech: AuditedSpeech, options: AuditOptions = AuditOptions(),
     rows = tuple(with_seconds(row, seconds) for row in rows)
     untried = (*result.left_out, *left_out)
     result = replace(result, rows=rows, left_out=untried, protector=card)
-    if recogniser is None:
-        return result
-    released = embedded.transform or speech.corpus.replaced(speech.folders[0])
-    heard = CachedRecogniser(recogniser, Store.optional(cache, "heard"))
-    return replace(result, utility=tuple(measure_word_errors(speech, released, heard, options, run)))
+    released, utility = embedded.transform or speech.corpus.replaced(speech.folders[0]), list[Evaluation]()
+    if recogniser is not None:
+        heard = CachedRecogniser(recogniser, Store.optional(cache, "heard"))
+        utility += measure_word_errors(speech, released, heard, options, run)
+    if can_judge():
+        kept = Store.optional(cache, "judged")
+        utility += evaluate_naturalness(speech.corpus, released, options.measuring, store=kept, run=run)
+    return replace(result, utility=tuple(utility))
 
 
 def _refuse_untrained(options: AuditOptions) -> None:
@@ -218,15 +232,18 @@ def _train(
         speech = [EncodedSpeech(encoder.name, *fold.sides(encoder))]
         speech += [EncodedSpeech(each.name, None, fold.side(each, 1), "anonymised") for each in retrained]
         if options.backends is None:
+            tuned, untuned = list[EncodedSpeech](), list[str]()
+            if tuned_here:
+                # while a GPU trains, the cores compute the cues
+                beside = has_gpu() and options.effort != "quick"
+                cues = [partial(fold.sides, load_extractor(encoders.ALL_CUES))] if beside else []
+                (tuned, untuned), *_ = compute_beside(partial(_fine_tune, encoder, fold, options), *cues)
             pool = encoders.pools_crops(options.effort)
             speech += encoders.encode_further(encoder, options.effort, fold.sides, pool=pool)
             sets = speech[0].anonymised
             speech += [CONTENT_CUES[name].encode(content, sets) for name, content in contents.items()]
-            left_out = list(unread)
-            if tuned_here:
-                tuned, untuned = _fine_tune(encoder, fold, options)
-                speech += tuned
-                left_out += untuned
+            speech += tuned
+            left_out = [*unread, *untuned]
             untried = encoders.other_encoders(encoder.name)
             if options.effort == "standard" and untried:
                 left_out.append(f"encoders {', '.join(untried)}: --effort full")
@@ -292,6 +309,20 @@ def _fine_tune(
 
 
 @dataclass(frozen=True, slots=True)
+class _Measuring:
+    rate: int
+    transform: VoiceTransform | None
+
+    def __call__(self, batch: Batch) -> list[tuple[int, float | Problem]]:
+        """Return the length of each utterance after protection, in seconds."""
+
+        def seconds(each: Utterance) -> float:
+            return len(protect(load_speech(each, self.rate).wave, self.rate, each, self.transform)) / self.rate
+
+        return [(at, seconds(utterance)) for at, utterance in batch]
+
+
+@dataclass(frozen=True, slots=True)
 class _ProtectedFolds:
     """Original and protected speech in each fold of people, and what embeds them."""
 
@@ -311,12 +342,8 @@ class _ProtectedFolds:
     def trial_seconds(self, rate: int) -> dict[str, float]:
         """Return the length of each released trial, in seconds."""
         trials = {each.id: each for _, speech in self.folds for each in speech.select("trial")}
-
-        def seconds(utterance: Utterance) -> float:
-            return len(protect(load_speech(utterance, rate).wave, rate, utterance, self.transform)) / rate
-
-        lengths = compute_each(seconds, trials.values(), replace(self.run, scheduler=None), threads=True)
-        return dict(zip(trials, lengths, strict=True))
+        lengths, _ = compute_in_batches(_Measuring(rate, self.transform), list(trials.values()), no_step, self.run)
+        return {name: lengths[at] for at, name in enumerate(trials)}
 
     def sides(self, encoder: Extractor) -> tuple[EmbeddingSets, EmbeddingSets]:
         """Return original and protected speech by an encoder."""

@@ -206,11 +206,14 @@ class FineTuner:
             self.run.say(f"fine-tuning {encoder.card.name}{fold}: {encoder.estimate(encoder.settings)}")
         # the checkpoint makes a second call with a finished training a matter of seconds
         run = replace(encoder.run, cache=home)
+        shown = self.run.progress(f"fine-tuning {encoder.card.name}", "encoders")
+        shown(0, 1)
         trained = fine_tune(encoder.card, encoder.frames, home, encoder.settings, on_epoch=self._show_epoch, run=run)
         history = FineTuningHistory(trained.people, len(encoder.frames.training), trained.epochs)
         if self.effort == "full":
             history = self._with_curves(history, trained.after, replace(encoder, run=run))
         store.save_value(key, history)
+        shown(1, 1)
         if self.effort == "full":  # nothing is left to train, and checkpoints are large
             Store(home, CHECKPOINTS).remove()
         return FineTuningResult(home / CARD, history)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from typing import TypeAlias
 
 import numpy as np
@@ -14,15 +15,17 @@ from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.auditing import step_attack
 from zeroevidence.auditing.attack_plan import AttackPlan, AttackRows
 from zeroevidence.auditing.embedding_sets import EmbeddingSets, LearningCurve, recordings_of_each, rows_of
-from zeroevidence.auditing.step_attack import AttackResult, FoldResult
+from zeroevidence.auditing.step_attack import AttackResult, FoldResult, Sides
 from zeroevidence.calibrate.rows import standardise
 from zeroevidence.data.corpus import random_key
 from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.evaluation.rows.about import Protocol, SexSource
+from zeroevidence.parallel import compute_each
 from zeroevidence.protect.assessment.classifiers.estimators import GaussianClassifier
 from zeroevidence.registry import Registry
+from zeroevidence.run import Run
 
 NUMBERS = (1, 2, 4)  # of enrolled recordings of each person
 _ATTRIBUTE = "sex"
@@ -206,37 +209,49 @@ class _Attempt:
 
 @dataclass(frozen=True, slots=True)
 class _ProtocolAttack:
-    """The strongest attacker, to be tried with options."""
+    """The strongest attacker, to be tried with options: all that other processes need."""
 
-    plan: AttackPlan
     model: ThreatModel
     result: AttackResult
+    people: tuple[Sides, ...]  # in each fold, the speech by the first encoder
+    compared: tuple[dict[tuple[str, str], Sides], ...]  # and what each part compares, by encoder and step
+    seed: int
+
+    @classmethod
+    def of(cls, plan: AttackPlan, model: ThreatModel, result: AttackResult) -> _ProtocolAttack:
+        """Return an attacker of a plan, without the speech that it does not compare."""
+        compared = tuple(
+            {(part.encoders[0], part.step): plan.compared(number, model, part) for part in fold.parts or (fold,)}
+            for number, fold in enumerate(result.folds)
+        )
+        people = tuple(encoders[0].sides() for encoders in plan.folds)
+        return cls(model, result, people, compared, plan.run.seed)
 
     def options(self, choice: ProtocolChoice) -> list[FoldOptions]:
         """Return the options of a choice that all folds of people allow for."""
-        folds = []
-        for encoders in self.plan.folds:
-            sides = encoders[0].sides()
-            folds.append(choice.options(sides[self.model.training].train, sides[self.model.trial]))
+        folds = [choice.options(sides[self.model.training].train, sides[self.model.trial]) for sides in self.people]
         sources = {tuple(option.protocol(Protocol(1)).sex for option in options) for options in folds}
         return list(zip(*folds, strict=True)) if len(sources) == 1 else []
 
-    def attempt(self, *options: FoldOptions) -> _Attempt:
-        """Return the attack with some options."""
+    def attempts(self, options: Sequence[tuple[FoldOptions, ...]], run: Run) -> list[_Attempt]:
+        """Return the attack with each of these options."""
+        return list(map(_Attempt, options, compute_each(self._attempt, options, run, little=True)))
+
+    def _attempt(self, options: tuple[FoldOptions, ...]) -> AttackResult:
         started = time.perf_counter()
         folds = [
             self._fold(number, fold, [each[number] for each in options])
             for number, fold in enumerate(self.result.folds)
         ]
-        result = AttackResult.of(folds, self.result.step)
-        return _Attempt(options, replace(result, seconds=time.perf_counter() - started))
+        return replace(AttackResult.of(folds, self.result.step), seconds=time.perf_counter() - started)
 
     def _fold(self, number: int, fold: FoldResult, options: Sequence[ProtocolOption]) -> FoldResult:
         if fold.parts:
             parts = [self._fold(number, part, options) for part in fold.parts]
-            return step_attack.fuse_parts(parts, seed=self.plan.run.seed)
-        sides = {side: changed(sets, options) for side, sets in self.plan.compared(number, self.model, fold).items()}
-        tried = changed(self.plan.folds[number][0].sides()[self.model.trial], options)
+            return step_attack.fuse_parts(parts, seed=self.seed)
+        compared = self.compared[number][fold.encoders[0], fold.step]
+        sides = {side: changed(sets, options) for side, sets in compared.items()}
+        tried = changed(self.people[number][self.model.trial], options)
         dev_enrol, dev_trial = (sides[side] for side in self.model.development)
         dev = self._scores(fold, dev_enrol, dev_trial, "dev")
         scores = self._scores(fold, sides[self.model.enrolment], sides[self.model.trial], "eval")
@@ -279,16 +294,19 @@ def try_protocols(plan: AttackPlan, attacks: AttackRows, strongest: int) -> tupl
     model, result = attacks.rows[strongest].about.threat, attacks.attacks[strongest]
     if plan.options.effort != "full" or model is None:
         return AttackRows(), None
-    attack, usual = _ProtocolAttack(plan, model, result), plan.protocol
+    attack, usual = _ProtocolAttack.of(plan, model, result), plan.protocol
     choices = {name: attack.options(choice) for name, choice in PROTOCOLS.items()}
-    single_attempts = {name: [attack.attempt(option) for option in options] for name, options in choices.items()}
+    computed = iter(attack.attempts([(option,) for options in choices.values() for option in options], plan.run))
+    single_attempts = {name: list(islice(computed, len(options))) for name, options in choices.items()}
     rows: dict[Protocol, _Attempt] = {}
     best = _Attempt((), result)
     for name, attempts in single_attempts.items():
         if name != ENROLLED.name:
             for attempt in sorted(attempts, key=_development):
                 rows[attempt.protocol(usual)] = attempt
-        combined = [attack.attempt(*best.options, option) for option in choices[name]] if best.options else attempts
+        combined = attempts
+        if best.options:
+            combined = attack.attempts([(*best.options, option) for option in choices[name]], plan.run)
         best = max([best, *combined], key=_development)
     if best.options:
         rows[best.protocol(usual)] = best

@@ -9,7 +9,10 @@ from __future__ import annotations
 import importlib.util
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
+from math import ceil
 from pathlib import Path
 
 from zeroevidence.attack.voice_transforms import VoiceTransform, protect
@@ -31,8 +34,8 @@ from zeroevidence.protect.voices.speech_models import RATE, RECOGNISERS, Transcr
 from zeroevidence.run import Run
 
 NO_RECOGNISER = "none"  # in place of the name of a recogniser: word errors are not measured
-SAMPLE = 200  # recordings that are transcribed where a recogniser is asked for, drawn at random where there are more
-UNASKED_SAMPLE = 60  # the same where none is asked for: a few minutes of the slower recogniser
+WIDTH = 0.1  # to either side of a word error rate: so narrow an interval suffices
+HEARD = (30, 200)  # recordings that are transcribed at least (with no error in 30, at most 0.1 is likely), and at most
 WEAK = 0.5  # word error rate of original speech above which a recogniser says little
 PREFERRED = ("moonshine", "whisper")  # the fastest first
 _COLUMNS = ("text", "transcript")  # attributes of utterances that hold what was said
@@ -148,9 +151,8 @@ def measure_word_errors(
     given = options.transcripts
     wanted = options.recogniser is not None or given is not None
     said = corpus_transcripts(speech.corpus, speech.path) if given is None else read_transcripts(given)
-    most = SAMPLE if wanted else UNASKED_SAMPLE
     try:
-        return evaluate_word_errors(speech.corpus, anonymised, said, recogniser, options.measuring, most=most, run=run)
+        return evaluate_word_errors(speech.corpus, anonymised, said, recogniser, options.measuring, run=run)
     except InputError as error:
         if wanted:
             raise InputError(error.reason, path=error.path or given or speech.path) from None
@@ -165,12 +167,13 @@ def evaluate_word_errors(
     recogniser: CachedRecogniser,
     options: Options = Options(),
     *,
-    most: int = SAMPLE,
+    heard: tuple[int, int] = HEARD,
     run: Run = Run(),
 ) -> list[Evaluation]:
     """Return the word error rates of original and of protected speech, of the same recordings.
 
     Without transcripts, protected speech alone is compared, with what the recogniser understands in the original.
+    Recordings are drawn at random, one of each person before a second, until the intervals are narrow enough.
 
     Parameters
     ----------
@@ -184,8 +187,8 @@ def evaluate_word_errors(
         The recogniser.
     options
         Intervals.
-    most
-        Recordings that are transcribed, drawn at random where there are more.
+    heard
+        Recordings that are transcribed at least and at most; as many as possible where no intervals are wanted.
     run
         Seed, level and progress.
 
@@ -195,29 +198,8 @@ def evaluate_word_errors(
         Where there are no words to compare with.
     """
     transcribed = [each for each in original if not said or spoken_words(said.get(each.id, ""))]
-    sample = sorted(transcribed, key=lambda each: random_key(f"{run.seed}:{each.id}"))[:most]
-    protected = {each.id: each for each in anonymised} if isinstance(anonymised, Corpus) else {}
-
-    def load_original(utterance: Utterance) -> Wave:
-        return load_speech(utterance, RATE).wave
-
-    def load_protected(utterance: Utterance) -> Wave:
-        if isinstance(anonymised, Corpus):
-            return load_original(protected[utterance.id])
-        return protect(load_original(utterance), RATE, utterance, anonymised)
-
-    before = transcribe(sample, load_original, recogniser, "original ", run)
-    shortened = len(sample) < len(transcribed)
-    flags = [flag("heard-sample", count=len(sample), total=len(transcribed))] if shortened else []
-    reference = said
-    if not said:
-        least = RECOGNISERS[recogniser.name].least_confidence
-        reference = {name: each.text for name, each in before.items() if each.confidence >= least}
-        sample = [each for each in sample if spoken_words(reference.get(each.id, ""))]
-        flags.append(flag("reference-heard", count=len(sample), total=len(before)))
-    if not sample:
-        raise InputError("no words to compare with; expected transcripts, or speech that the recogniser understands")
-    after = transcribe(sample, load_protected, recogniser, "protected ", run)
+    order, sides = sample_recordings(transcribed, heard[1], run.seed), SpeechSides(anonymised)
+    reference, sample = said, list[Utterance]()
 
     def row(transcripts: Mapping[str, Transcript], speech: Training) -> Evaluation:
         texts = {each.id: closest_words(reference[each.id], transcripts[each.id].text) for each in sample}
@@ -226,13 +208,72 @@ def evaluate_word_errors(
         speakers = {each.id: each.speaker for each in sample}
         return evaluate_transcripts(
             spoken, written, speakers=speakers, labels=labels, speech=speech, options=options, run=run
-        ).with_flags(*flags)
+        )
 
+    before: dict[str, Transcript] = {}
+    after: dict[str, Transcript] = {}
+    rows: list[Evaluation] = []
+    needed = heard[0] if options.intervals else heard[1]
+    while len(before) < min(needed, len(order)):
+        before |= transcribe(order[len(before) : needed], sides.original, recogniser, "original ", run)
+        reference = said or _understood(before, recogniser.name)
+        sample = [each for each in order[: len(before)] if spoken_words(reference.get(each.id, ""))]
+        new = [each for each in sample if each.id not in after]
+        after |= transcribe(new, sides.protected, recogniser, "protected ", run)
+        if sample:
+            rows = [row(before, "original")] * bool(said) + [row(after, "anonymised")]
+        needed = _enough(rows, len(before))
+    if not rows:
+        raise InputError("no words to compare with; expected transcripts, or speech that the recogniser understands")
+    flags = [flag("heard-sample", count=len(before), total=len(transcribed))] if len(before) < len(transcribed) else []
     if not said:
-        return [row(after, "anonymised")]
-    rows = [row(before, "original"), row(after, "anonymised")]
-    share = word_error_rate(rows[0])
-    return [each.with_flags(flag("recogniser-weak", share=share)) for each in rows] if share > WEAK else rows
+        flags.append(flag("reference-heard", count=len(sample), total=len(before)))
+    elif (share := word_error_rate(rows[0])) > WEAK:
+        flags.append(flag("recogniser-weak", share=share))
+    return [each.with_flags(*flags) for each in rows]
+
+
+def _understood(transcripts: Mapping[str, Transcript], recogniser: str) -> dict[str, str]:
+    """Return the texts of which the recogniser is sure enough."""
+    least = RECOGNISERS[recogniser].least_confidence
+    return {name: each.text for name, each in transcripts.items() if each.confidence >= least}
+
+
+def _enough(rows: Sequence[Evaluation], count: int) -> int:
+    """Return how many recordings make the widest interval as narrow as it has to be; as yet so many were heard."""
+    rates = [row["wer"] for row in rows]
+    widths = [(rate.high - rate.low) / 2.0 for rate in rates if rate.low is not None and rate.high is not None]
+    return ceil(count * (max(widths, default=0.0) / WIDTH) ** 2)
+
+
+def sample_recordings(recordings: Sequence[Utterance], most: int, seed: int) -> list[Utterance]:
+    """Return at most so many recordings, drawn at random, one of each person before a second."""
+    drawn = sorted(recordings, key=lambda each: random_key(f"{seed}:{each.id}"))
+    turns: dict[str, Iterator[int]] = defaultdict(count)
+    return sorted(drawn, key=lambda each: next(turns[each.speaker]))[:most]
+
+
+class SpeechSides:
+    """Original and protected speech at 16 kHz of an utterance.
+
+    Parameters
+    ----------
+    anonymised
+        The protected speech, or what protects the original.
+    """
+
+    def __init__(self, anonymised: Corpus | VoiceTransform) -> None:
+        self._transform = None if isinstance(anonymised, Corpus) else anonymised
+        self._protected = {each.id: each for each in anonymised} if isinstance(anonymised, Corpus) else {}
+
+    def original(self, utterance: Utterance) -> Wave:
+        """Return the original speech."""
+        return load_speech(utterance, RATE).wave
+
+    def protected(self, utterance: Utterance) -> Wave:
+        """Return the protected speech."""
+        wave = self.original(self._protected.get(utterance.id, utterance))
+        return protect(wave, RATE, utterance, self._transform)
 
 
 def spoken_words(text: str, *, digit_by_digit: bool = False) -> str:

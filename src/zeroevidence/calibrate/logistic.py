@@ -213,14 +213,15 @@ def newton(
         decrement = float(gradient @ step)
         if decrement <= 1e-20 * max(1.0, loss):
             break
-        scale = 1.0
+        scale, rounding = 1.0, 1e-14 * max(1.0, abs(loss))
         while True:
             trial = theta - scale * step
             new = loss_and_slopes(trial)
-            if new[0] <= loss - 1e-4 * scale * decrement or scale < 1e-10:
+            if new[0] <= loss - 1e-4 * scale * decrement + rounding or scale < 1e-10:
                 break
             scale *= 0.5
-        if not new[0] < loss:  # no progress beyond rounding
+        # Where the loss is the least within rounding, the slope still tells which place is the better one.
+        if not (new[0] < loss - rounding or np.abs(new[1]).max() < np.abs(gradient).max()):
             break
         theta, (loss, gradient, curvature) = trial, new
     return theta
@@ -323,7 +324,7 @@ def from_cosines(spectrum: FloatArray) -> FloatArray:
     turned.real = spectrum[..., : n // 2 + 1]
     turned.imag[..., 0] = 0.0
     np.negative(spectrum[..., : n // 2 - 1 : -1], out=turned.imag[..., 1:])
-    turned *= _turns_back(n)
+    turned /= _turns(n)
     folded = np.fft.irfft(turned, n)
     values = np.empty(spectrum.shape)
     values[..., ::2] = folded[..., : n // 2]
@@ -334,11 +335,6 @@ def from_cosines(spectrum: FloatArray) -> FloatArray:
 @cache
 def _turns(n: int) -> NDArray[np.complex128]:
     return np.asarray(2.0 * np.exp(-0.5j * np.pi * np.arange(n // 2 + 1) / n))
-
-
-@cache
-def _turns_back(n: int) -> NDArray[np.complex128]:
-    return 1.0 / _turns(n)
 
 
 def rank_cells(counts: Counts) -> tuple[IntArray, IntArray]:

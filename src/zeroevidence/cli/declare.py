@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import partial, wraps
 from types import NoneType
-from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeAlias, cast, get_args, get_origin, get_type_hints
 
 import click
 
 from zeroevidence.cli.printing import echo, terminal_progress
-from zeroevidence.run import Run, setting
+from zeroevidence.run import Run, Step, setting
 
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -27,7 +27,7 @@ SHARED: dict[str, tuple[str, dict[str, Any]]] = {  # meanings, and what else the
     "--overwrite": ("Replace existing output", {"default": False}),
     "--report": ("Where to write the HTML report", _FILE),
     "--signatures": ("Print the signature of each row below text tables", {"default": False}),
-    "--verbose": ("Print all measures, and what flags say", {"default": False}),
+    "--verbose": ("Print more, and where the time went if that took long", {"default": False}),
     "--explain": ("Print what each measure means", {"default": False}),
     "--estimate": (
         "Show the values corrected for few people beside the values; JSON holds them anyway",
@@ -138,14 +138,23 @@ def run_options(*names: str, **changes: Any) -> Decorator:
     Parameters
     ----------
     names
-        The fields.
+        The fields; ``verbose`` adds the option of commands that have nothing else to say more about.
     changes
         As in `options_of`.
     """
-    terminal = {"progress": terminal_progress, "say": partial(echo, err=True)}
     chosen = ((field, hint) for field, hint in _settings(Run) if field.name in names)
-    options = (_option(field, hint, changes.get(field.name, "")) for field, hint in chosen)
-    return option_group("run", lambda **values: _make(Run, values, terminal), *options)
+    options = [_option(field, hint, changes.get(field.name, "")) for field, hint in chosen]
+    options += [shared_option("--verbose", bool)] if "verbose" in names else []
+
+    def make(**values: Any) -> Run:
+        progress: Callable[[str, str], Step] = terminal_progress
+        if click.get_current_context().params.get("verbose"):
+            from zeroevidence.cli.stages import timed_progress  # imports what small commands do without
+
+            progress = timed_progress()
+        return cast(Run, _make(Run, values, {"progress": progress, "say": partial(echo, err=True)}))
+
+    return option_group("run", make, *options)
 
 
 def assignments(name: str, owner: type[Any], text: str, leave_out: Sequence[str] = ()) -> Decorator:
@@ -226,6 +235,8 @@ def _option(field: Field[Any], hint: Any, change: str | dict[str, Any]) -> Decor
         shown = details.get("default_text") or default not in (None, MISSING, ())
         settings |= {"type": _value_type(field, hint), "metavar": details.get("metavar"), "show_default": shown}
         settings |= {"multiple": several, "required": required}
+        if "optional" in details:
+            settings |= {"is_flag": False, "flag_value": details["optional"]}
     return click.option(*_spellings(field), _value_name(field), **(settings | (changes if change else {})))
 
 

@@ -12,13 +12,15 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from functools import wraps
-from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from zeroevidence.errors import OutOfMemory, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class LazyGroup(click.Group):
@@ -42,8 +44,8 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
-        names = [path.stem.replace("_", "-") for path in self._sources()]
-        return sorted(names, key=lambda name: (self.order.index(name) if name in self.order else len(names), name))
+        places = {name: place for place, name in enumerate(self.order)}
+        return sorted(self._sources(), key=lambda name: (places.get(name, len(places)), name))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the command of that name."""
@@ -59,18 +61,18 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the names and summaries of the commands."""
         summaries = {}  # the first line of each module's docstring
-        for path in self._sources():
-            source = path if path.suffix == ".py" else path / "__init__.py"
-            line = source.read_text(encoding="utf-8").partition("\n")[0]
-            summaries[path.stem.replace("_", "-")] = line.removeprefix('"""').removesuffix('"""')
+        for name, source in self._sources().items():
+            with open(source, encoding="utf-8") as lines:
+                summaries[name] = lines.readline().strip().removeprefix('"""').removesuffix('"""')
         with formatter.section("Commands"):
             formatter.write_dl([(name, summaries[name]) for name in self.list_commands(ctx)])
 
-    def _sources(self) -> list[Path]:
-        """Return the module files and subpackages of the package."""
-        folders = importlib.import_module(self.package).__path__
-        paths = [path for folder in folders for path in Path(folder).iterdir() if not path.name.startswith("_")]
-        return [path for path in paths if path.suffix == ".py" or (path / "__init__.py").exists()]
+    def _sources(self) -> dict[str, str]:
+        """Return the module files of the commands, those of subpackages among them, by the names of the commands."""
+        entries = [entry for folder in importlib.import_module(self.package).__path__ for entry in os.scandir(folder)]
+        sources = {e.name: e.path if e.name.endswith(".py") else f"{e.path}/__init__.py" for e in entries}
+        shown = {name: source for name, source in sources.items() if name[0] != "_" and os.path.exists(source)}  # noqa: PTH110
+        return {name.removesuffix(".py").replace("_", "-"): source for name, source in shown.items()}
 
 
 _RUNNING = threading.RLock()  # the code itself may use attributes
@@ -179,6 +181,8 @@ def placeholders(parameter: click.Parameter) -> set[str]:
 
 
 def _check(context: click.Context) -> None:
+    from pathlib import Path
+
     outputs, inputs = list[str](), list[str]()
     for parameter in context.command.params:
         texts = _texts(context.params.get(parameter.name or ""))

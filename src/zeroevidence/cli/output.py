@@ -69,7 +69,7 @@ class Output:
     )
     estimate: bool = shared("--estimate")
     signatures: bool = shared("--signatures")
-    verbose: bool = shared("--verbose")
+    verbose: bool = shared("--verbose", "all measures, and what flags say")
     explain: bool = shared("--explain")
 
     def __post_init__(self) -> None:

@@ -6,10 +6,11 @@ resampling leave them, are limited to it; a file whose samples are far beyond wa
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from zeroevidence.data.corpus import SEGMENT_RATE, UNDECODED, Utterance
 from zeroevidence.data.files import check_size, error_reason, unchanged, unreadable_reason
-from zeroevidence.data.waves import SILENCE, FilePart, Mixer, Wave, repaired_stream, sample_bytes
+from zeroevidence.data.waves import FRAME, SILENCE, FilePart, Mixer, Wave, frame_powers, repaired_stream, sample_bytes
 from zeroevidence.errors import InputError, MissingExtra, ZeroEvidenceError
 
 _BEYOND = 8.0
@@ -28,10 +29,12 @@ _FULL = 0.999
 _CLIPPED_RUN = 3
 _FORMATS = {".wav": ("WAV", "PCM_16"), ".flac": ("FLAC", "PCM_16"), ".ogg": ("OGG", "VORBIS")}
 _FORMATS |= {".opus": ("OGG", "OPUS"), ".mp3": ("MP3", "MPEG_LAYER_III")}
+_SYSTEM_ERROR = 2  # of libsndfile
 _UNKNOWN = 1 << 62  # decoders report an unknown length as a huge one
 _PIECE = 1 << 18  # samples of each channel that are mixed and resampled at once
 RATES = (4_000, 768_000)  # samples per second of files
 LEAST_SECONDS = 0.2  # of audible speech
+MOST_MINUTES = 10.0  # of speech at once: encoders take 2 GB of memory for as much
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +88,14 @@ class LoadedAudio:
 
 
 def load_speech(utterance: Utterance, rate: int = SEGMENT_RATE) -> LoadedAudio:
-    """Return the audio of an utterance; silence and too short audio are errors.
+    """Return the audio of an utterance; silence and too short or long audio are errors.
 
     Raises
     ------
     InputError
-        Naming the file, when it is silent or too short, or as `load_audio` does.
+        Naming the file, when it is silent, too short or longer than ten minutes, or as `load_audio` does.
     """
-    audio = _load(utterance.path, rate, utterance.start, utterance.end)
+    audio = _load(utterance.path, rate, utterance.start, utterance.end, MOST_MINUTES)
     silent = is_silent(audio.wave)
     reason = inaudible_reason(len(audio.wave) / rate, silent, cancelled=silent and audio.audible)
     if reason:
@@ -126,6 +129,20 @@ def inaudible_reason(seconds: float, silent: bool, *, cancelled: bool = False) -
     if seconds < LEAST_SECONDS:
         return f"{seconds:.2f} s of sound; expected at least {LEAST_SECONDS} s to hear a voice in"
     return ""
+
+
+def overlong_reason(minutes: float) -> str:
+    """Return why speech of so many minutes is not used at once; empty where it is.
+
+    Examples
+    --------
+    >>> overlong_reason(180.0)
+    '180 min in one recording; expected at most 10 min, or its parts in a table with start and end, or in segments'
+    """
+    if minutes <= MOST_MINUTES:
+        return ""
+    expected = f"at most {MOST_MINUTES:g} min, or its parts in a table with start and end, or in segments"
+    return f"{minutes:.0f} min in one recording; expected {expected}"
 
 
 def conversion_advice(path: Path) -> str:
@@ -191,19 +208,38 @@ def encode_audio(
 
     Samples are coded as `subtype` says, such as PCM_24, or as usual where that is None or the format does not have it.
     """
-    soundfile, buffer, values = _soundfile(path), io.BytesIO(), np.asarray(wave)
-    if values.ndim not in (1, 2) or not np.isfinite(values).all():
-        raise InputError(f"shape {values.shape}; expected finite samples (x channels)", path=path)
-    suffix = Path(path).suffix.lower()
+    buffer = io.BytesIO()
+    write_waves(buffer, path, [wave], rate, subtype)
+    return buffer.getvalue()
+
+
+def write_waves(
+    file: Any, path: str | Path, waves: Iterable[NDArray[np.floating[Any]]], rate: int, subtype: str | None = None
+) -> None:
+    """Write waveforms one after the other to an open file or a path; otherwise as `encode_audio`."""
+    soundfile, suffix = _soundfile(path), Path(path).suffix.lower()
     if suffix not in _FORMATS:
         raise InputError(f"cannot be written: unknown format; expected {', '.join(_FORMATS)}", path=path)
     format, usual = _FORMATS[suffix]
     coding = subtype if subtype is not None and soundfile.check_format(format, subtype) else usual
+    target = None
     try:
-        soundfile.write(buffer, np.clip(values, -1.0, 1.0), rate, subtype=coding, format=format)
+        for wave in waves:
+            values = np.asarray(wave)
+            if values.ndim not in (1, 2) or not np.isfinite(values).all():
+                raise InputError(f"shape {values.shape}; expected finite samples (x channels)", path=path)
+            if target is None:
+                channels = 1 if values.ndim == 1 else values.shape[1]
+                target = soundfile.SoundFile(file, "w", rate, channels, coding, format=format)
+            target.write(np.clip(values, -1.0, 1.0))
+        if target is not None:
+            target.close()
+    except ZeroEvidenceError:
+        raise
     except (OSError, RuntimeError, ValueError, TypeError) as error:
+        if getattr(error, "code", None) == _SYSTEM_ERROR:  # such as a full disk
+            raise OSError(errno.ENOSPC, _message(error)) from None
         raise InputError(f"cannot be written as {format} at {rate} Hz: {_message(error)}", path=path) from None
-    return buffer.getvalue()
 
 
 def inspect_audio(path: str | Path) -> AudioFacts:
@@ -240,18 +276,38 @@ def read_header(path: str | Path) -> tuple[int, float, str, int]:
         return rate, int(file.frames) / rate, str(file.subtype), int(file.channels)
 
 
+def measure_powers(utterance: Utterance) -> tuple[NDArray[np.float32], int]:
+    """Return the power of each 50 ms of an utterance, however long, and its length in samples of its file."""
+    path = utterance.path
+    with _open_audio(path) as file:
+        rate, samples = int(file.samplerate), 0
+        part = FilePart.of(utterance.start, utterance.end, rate, rate)
+        powers, left = [np.zeros(0, np.float32)], np.zeros(0, np.float32)
+        for piece in _pieces(file, path, part.first, part.last):
+            wave = piece.mean(axis=1, dtype=np.float32)
+            _check_peak(float(np.abs(wave).max()), path)
+            samples += len(wave)
+            left = np.concatenate((left, np.clip(wave, -1.0, 1.0)))
+            powers.append(frame_powers(left, rate))
+            left = left[len(powers[-1]) * round(FRAME * rate) :]
+    return np.concatenate(powers), samples
+
+
 def is_silent(wave: Wave) -> bool:
     """Return whether a waveform is silent."""
     return bool(np.abs(wave - wave.mean(dtype=np.float64)).max() < SILENCE)
 
 
-def _load(path: Path, rate: int, start: int | None, end: int | None) -> LoadedAudio:
+def _load(path: Path, rate: int, start: int | None, end: int | None, most_minutes: float = np.inf) -> LoadedAudio:
     with _open_audio(path) as file:
         file_rate, channels = int(file.samplerate), int(file.channels)
         held = (int(file.frames) * SEGMENT_RATE + file_rate // 2) // file_rate
         last = None if end is None else end - int(file_rate != SEGMENT_RATE)  # rates round the end by up to a sample
         if (start, end) != (None, None) and (held <= (start or 0) or (last is not None and held < last)):
             raise InputError(_too_short(held, start, end), path=path)
+        minutes = ((held if end is None else end) - (start or 0)) / SEGMENT_RATE / 60.0
+        if int(file.frames) < _UNKNOWN and minutes > most_minutes:
+            raise InputError(overlong_reason(minutes), path=path)
         part = FilePart.of(start, end, file_rate, rate)
         mixer = Mixer(part, file_rate, rate, channels)
         for piece in _pieces(file, path, part.first, part.last):

@@ -13,6 +13,7 @@ import numpy as np
 
 from zeroevidence._typing import StrArray
 from zeroevidence.data.files import is_file, unreadable_reason
+from zeroevidence.data.printable import compose
 from zeroevidence.errors import InputError, Problem
 
 
@@ -116,6 +117,8 @@ class Utterance:
         start, end = self.start or 0, self.end
         if start < 0 or (end is not None and end <= start):
             raise InputError(f"{self.id!r}: samples {self.start} to {end}; expected 0 <= start < end")
+        object.__setattr__(self, "id", compose(self.id))
+        object.__setattr__(self, "speaker", compose(self.speaker))
         object.__setattr__(self, "path", Path(self.path))
         object.__setattr__(self, "attributes", MappingProxyType(dict(self.attributes)))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -12,7 +11,7 @@ import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
 from zeroevidence.data.files import ArrayOnDisk
-from zeroevidence.data.scores import as_array, frozen, owned
+from zeroevidence.data.scores import as_array, compose_names, frozen, owned
 from zeroevidence.errors import InputError
 
 _FEW = 1 << 12  # up to so many names, NumPy's sort of text is as fast
@@ -71,21 +70,6 @@ def row_numbers(names: StrArray, some: StrArray) -> IntArray:
     row = np.full(int(place.max()) + 1 if len(place) else 0, -1)
     row[place[: len(names)]] = np.arange(len(names))
     return row[place[len(names) :]]
-
-
-def composed(names: StrArray) -> tuple[StrArray, int]:
-    """Return names in Unicode's composed form (NFC), in which they are compared, and how many were written otherwise.
-
-    Examples
-    --------
-    >>> names, respelled = composed(np.array(["Jose\u0301", "Jos\u00e9"]))
-    >>> bool(names[0] == names[1]), respelled
-    (True, 1)
-    """
-    if "".join(names.tolist()).isascii():
-        return names, 0
-    forms = np.array([unicodedata.normalize("NFC", name) for name in names.tolist()], dtype=np.str_)
-    return forms, int(np.count_nonzero(forms != names))
 
 
 def are_numbers(names: StrArray) -> bool:
@@ -148,6 +132,8 @@ class Embeddings:
         The speaker of each vector.
     attributes
         Further labels of each: sex, language, ...
+    spellings
+        Names beyond ASCII as they were written; those of utterances and speakers are added.
 
     Examples
     --------
@@ -159,7 +145,7 @@ class Embeddings:
     ids: StrArray = None  # type: ignore[assignment]
     speakers: StrArray | None = None
     attributes: Mapping[str, StrArray] = field(default_factory=dict)
-    respelled: int = field(default=0, init=False)  # names of utterances and speakers that were not in NFC
+    spellings: frozenset[str] = field(default=frozenset(), kw_only=True)
 
     def __post_init__(self) -> None:
         vectors = self.vectors if isinstance(self.vectors, ArrayOnDisk) else as_array(self.vectors, "vectors")
@@ -171,7 +157,7 @@ class Embeddings:
             raise InputError(f"vectors: expected float16, float32 or float64, got {vectors.dtype}")
         count = len(vectors)
         ids = np.arange(count).astype(np.str_) if self.ids is None else _text_array("ids", self.ids, count)
-        ids, respelled = composed(ids)
+        ids, spellings = compose_names(ids)
         if (twice := find_duplicate(ids)) is not None:
             first, second = twice
             raise InputError(f"row {second}: identifier {str(ids[second])!r} is already that of row {first}")
@@ -179,10 +165,10 @@ class Embeddings:
         object.__setattr__(self, "vectors", vectors if isinstance(vectors, ArrayOnDisk) else owned(vectors))
         object.__setattr__(self, "ids", frozen(ids))
         if self.speakers is not None:
-            speakers, more = composed(_text_array("speakers", self.speakers, count))
+            speakers, more = compose_names(_text_array("speakers", self.speakers, count))
             object.__setattr__(self, "speakers", frozen(speakers))
-            respelled += more
-        object.__setattr__(self, "respelled", respelled)
+            spellings |= more
+        object.__setattr__(self, "spellings", self.spellings | spellings)
         attributes = {name: frozen(_text_array(name, value, count)) for name, value in self.attributes.items()}
         object.__setattr__(self, "attributes", MappingProxyType(attributes))
 

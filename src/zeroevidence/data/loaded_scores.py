@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log
 from typing import Literal, TypeAlias, get_args
@@ -11,6 +12,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.printable import merge_spellings
 from zeroevidence.data.scores import KINDS, Scores, TandemScores, pool_scores
 from zeroevidence.errors import InputError
 
@@ -23,6 +25,7 @@ Rule: TypeAlias = Literal[
     "llr-column",
     "pooled",
     "infinite",
+    "failures",
     "people-linked",
     "same-recordings",
     "equal-vectors",
@@ -40,17 +43,19 @@ class RelaxedRule:
         "duplicates" (trials that are scored more than once), "missing" (trials that one of two files lacks),
         "no-attack" (bona fide speech with a name where others write a dash), "negated" (higher scores spoke against
         the target), "llr-unit" (likelihood ratios in a unit that was named), "llr-column" (in the unit that their
-        column is called by), "pooled" (groups of people taken together), "infinite" (scores that are), "people-linked"
-        (nobody was named, and people are the recordings that target pairs connect), "same-recordings" (targets that
-        compare a recording with itself), "equal-vectors" (trials with the vector of somebody else's enrolment),
-        "names-composed" (names that were not in NFC).
+        column is called by), "pooled" (groups of people taken together), "infinite" (scores that are), "failures" (to
+        acquire, which have no score), "people-linked" (nobody was named, and people are the recordings that target
+        pairs connect), "same-recordings" (targets that compare a recording with itself), "equal-vectors" (trials with
+        the vector of somebody else's enrolment), "names-composed" (names that were written in several ways).
     count
         How many scores were left out, counted again or changed; how many trials were left out, groups pooled, or people
         made of recordings.
     how
-        What was done with duplicates, the unit, or the label that groups differ by.
+        What was done with duplicates, the unit, the label that groups differ by, or the class of trials that failed.
     side
         Whose trials they are where there are several systems: "cm", "asv" or "sasv" of a tandem, or a fused one.
+    example
+        The ways in which one of the names is written; signatures are without it.
 
     Examples
     --------
@@ -64,10 +69,31 @@ class RelaxedRule:
     count: int
     how: str | None = None
     side: str | None = None
+    example: str | None = None
 
     def __str__(self) -> str:
         rule = self.rule if self.side is None else f"{self.side}-{self.rule}"
         return ":".join([rule, *([] if self.how is None else [self.how]), str(self.count)])
+
+
+def composed_rule(names: Iterable[str]) -> tuple[RelaxedRule, ...]:
+    """Return the rule that says how many of these names were written in several ways; none where each has one."""
+    count, example = merge_spellings(names)
+    return (RelaxedRule("names-composed", count, example=example),) if count else ()
+
+
+def count_failures(relaxed: Sequence[RelaxedRule]) -> int:
+    """Return how many trials were failures to acquire; those of fused systems are the same.
+
+    Examples
+    --------
+    >>> count_failures([RelaxedRule("failures", 2, how="target"), RelaxedRule("failures", 5, how="nontarget")])
+    7
+    """
+    sides = Counter[str | None]()
+    for rule in relaxed:
+        sides[rule.side] += rule.count if rule.rule == "failures" else 0
+    return max(sides.values(), default=0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from zeroevidence.data.scores import (
     Scores,
     as_array,
     check_scores,
+    compose_names,
     distinct_speakers,
     frozen,
     owned,
@@ -39,6 +40,8 @@ class ScoreMatrix:
         The speaker of each row, "" where unknown.
     enrolment_speakers
         The speaker of each column, "" where unknown.
+    spellings
+        Names beyond ASCII as they were written; those that are given are added.
 
     Examples
     --------
@@ -52,6 +55,7 @@ class ScoreMatrix:
     enrolments: StrArray | None = None
     trial_speakers: StrArray | None = None
     enrolment_speakers: StrArray | None = None
+    spellings: frozenset[str] = field(default=frozenset(), kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scores", owned(check_scores(self.scores, "scores", ndim=2)))
@@ -68,9 +72,12 @@ class ScoreMatrix:
         for name in ("trials", "trial_speakers", "enrolments", "enrolment_speakers"):
             if getattr(self, name) is None:
                 continue
-            ids, length = np.asarray(getattr(self, name), dtype=np.str_), rows if name.startswith("trial") else columns
+            ids = np.asarray(getattr(self, name), dtype=np.str_)
+            length = rows if name.startswith("trial") else columns
             if ids.shape != (length,):
                 raise InputError(f"{name}: expected {length} identifiers, got shape {ids.shape}")
+            ids, written = compose_names(ids)
+            object.__setattr__(self, "spellings", self.spellings | written)
             values, counts = np.unique(ids if name in ("trials", "enrolments") else ids[:0], return_counts=True)
             if (counts > 1).any():
                 at = int((counts > 1).argmax())

@@ -13,7 +13,7 @@ from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
 from zeroevidence.data.embeddings import Embeddings, are_numbers, rank_names, require_speakers, row_marks, row_numbers
 from zeroevidence.data.loaded_scores import LoadedScores, RelaxedRule, SameSession
 from zeroevidence.data.matrix import ScoreMatrix, complete_rows
-from zeroevidence.data.scores import Pairs, Scores
+from zeroevidence.data.scores import Pairs, Scores, frozen
 from zeroevidence.errors import InputError
 
 FEWEST = 10  # of either class; fewer can be reversed by chance
@@ -158,7 +158,9 @@ def _unpacked(values: FloatArray, keys: IntArray, bits_trial: int, bits_score: i
         pair = pair[-len(key) :]
         np.bitwise_and(pair, (1 << bits_trial) - 1, out=trial[span])
         np.right_shift(pair, bits_trial, out=enrolment[span])
-    return _by_columns(ordered, enrolment, trial) if again else (ordered, Pairs(enrolment, trial))
+    if again:
+        return _by_columns(ordered, enrolment, trial)
+    return frozen(ordered), Pairs(frozen(enrolment), frozen(trial))
 
 
 def _by_columns(values: FloatArray, enrolment: IntArray, trial: IntArray) -> tuple[FloatArray, Pairs]:
@@ -332,10 +334,48 @@ def _share_session(pairs: Pairs, enrolments: IntArray, trials: IntArray) -> Bool
     return same
 
 
+def acquired_scores(target: FloatArray, nontarget: FloatArray, *about: Any) -> tuple[Scores, tuple[RelaxedRule, ...]]:
+    """Return scores without NaN, and the rules that count these as failures to acquire.
+
+    Parameters
+    ----------
+    target
+        Scores of targets.
+    nontarget
+        Scores of non-targets.
+    about
+        Further arguments of `Scores`.
+
+    Raises
+    ------
+    InputError
+        Where all scores of targets, or of non-targets, are failures.
+
+    Examples
+    --------
+    >>> scores, rules = acquired_scores(np.array([2.0, np.nan]), np.array([0.5]))
+    >>> scores.target, [str(rule) for rule in rules]
+    (array([2.]), ['failures:target:1'])
+    """
+    classes = {"target": target, "nontarget": nontarget}
+    failed = {name: np.isnan(scores) for name, scores in classes.items()}
+    counts = {name: int(np.count_nonzero(mask)) for name, mask in failed.items()}
+    if not any(counts.values()):
+        return Scores(target, nontarget, *about), ()
+    for name, count in counts.items():
+        if count == len(classes[name]):
+            raise InputError(f"all {count} {name} scores are failures to acquire; expected some that are not")
+    filled = {name: np.where(failed[name], 0.0, values) for name, values in classes.items()}
+    scores = Scores(filled["target"], filled["nontarget"], *about)
+    rules = tuple(RelaxedRule("failures", count, how=name) for name, count in counts.items() if count)
+    return _without(scores, **failed), rules
+
+
 def _without(scores: Scores, target: BoolArray, nontarget: BoolArray) -> Scores:
     """Return scores without some targets and non-targets, and without identifiers that have no score left."""
-    assert scores.target_pairs is not None
-    assert scores.nontarget_pairs is not None
+    kept_scores = scores.target[~target], scores.nontarget[~nontarget]
+    if scores.target_pairs is None or scores.nontarget_pairs is None:
+        return Scores(*kept_scores)
     sides = ((scores.target_pairs, ~target), (scores.nontarget_pairs, ~nontarget))
     kept = [Pairs(pairs.enrolment[stays], pairs.trial[stays]) for pairs, stays in sides]
     enrolments, new_enrolments = np.unique(np.concatenate([pairs.enrolment for pairs in kept]), return_inverse=True)
@@ -345,7 +385,6 @@ def _without(scores: Scores, target: BoolArray, nontarget: BoolArray) -> Scores:
     nontarget_pairs = Pairs(new_enrolments[n_target:], new_trials[n_target:])
     names = _taken(scores.enrolments, enrolments), _taken(scores.trials, trials)
     speakers = _taken(scores.enrolment_speakers, enrolments), _taken(scores.trial_speakers, trials)
-    kept_scores = scores.target[~target], scores.nontarget[~nontarget]
     return Scores(*kept_scores, target_pairs, nontarget_pairs, *names, *speakers)
 
 

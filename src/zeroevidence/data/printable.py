@@ -1,21 +1,44 @@
-"""Text that others gave, without what would disturb the text around it: in lines that are printed, and in cells."""
+"""Text that others gave: the form in which names are compared, and what would disturb printed lines and cells."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from textwrap import wrap
-from typing import TYPE_CHECKING, TypeVar
-
-if TYPE_CHECKING:
-    import polars as pl
+from typing import TypeVar
 
 _TURNING = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 _MARKS = "\u200e\u200f\u061c\u2028\u2029"  # direction marks, line and paragraph separators
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how formulas begin
-_FORMULA_PATTERN = "^[=+@\t\r-]"
-_ESCAPED_PATTERN = "^'[=+@\t\r-]"
 T = TypeVar("T")
+
+
+def compose(text: str) -> str:
+    """Return text in Unicode's composed form (NFC), in which names are compared.
+
+    Examples
+    --------
+    >>> compose("Jose\u0301") == "Jos\u00e9"
+    True
+    """
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def merge_spellings(names: Iterable[str]) -> tuple[int, str]:
+    r"""Return how many names are written in several ways that look alike, and the ways of the first, as escapes.
+
+    Examples
+    --------
+    >>> merge_spellings(["Jose\u0301", "Jos\u00e9", "Andr\u00e9", "ann"])
+    (1, 'Jos\\xe9 and Jose\\u0301')
+    """
+    ways: dict[str, set[str]] = {}
+    for name in names:
+        if not name.isascii():
+            ways.setdefault(compose(name), set()).add(name)
+    several = sorted(form for form, spellings in ways.items() if len(spellings) > 1)
+    shown = sorted(ways[several[0]], key=len) if several else []
+    return len(several), " and ".join(ascii(name)[1:-1] for name in shown)
 
 
 def printable(text: str) -> str:
@@ -76,21 +99,3 @@ def escape_cell(value: T) -> T | str:
     ("'=1+1", 'ann', -1.5)
     """
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
-
-
-def escape_table(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a table with all cells of text escaped as by `escape_cell`."""
-    return _replace_cells(frame, _FORMULA_PATTERN, lambda cell: "'" + cell)
-
-
-def unescape_table(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the table that `escape_table` was given."""
-    return _replace_cells(frame, _ESCAPED_PATTERN, lambda cell: cell.str.slice(1))
-
-
-def _replace_cells(frame: pl.DataFrame, pattern: str, change: Callable[[pl.Expr], pl.Expr]) -> pl.DataFrame:
-    """Change the cells of text that match a pattern."""
-    import polars as pl
-
-    text = pl.col(pl.String)
-    return frame.with_columns(pl.when(text.str.contains(pattern)).then(change(text)).otherwise(text).name.keep())

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
+from zeroevidence.data.printable import compose
 from zeroevidence.errors import InputError
 
 T = TypeVar("T", bound=np.generic)
@@ -95,6 +96,14 @@ def owned(array: NDArray[T]) -> NDArray[T]:
     if not isinstance(part, np.ndarray):
         return array
     return frozen(array.view() if isinstance(array, np.memmap) else array.copy("K"))
+
+
+def compose_names(names: StrArray) -> tuple[StrArray, frozenset[str]]:
+    """Return names in the form in which they are compared, and those beyond ASCII as they were written."""
+    listed = names.tolist()
+    if "".join(listed).isascii():
+        return names, frozenset()
+    return np.array(list(map(compose, listed)), dtype=np.str_), frozenset(name for name in listed if not name.isascii())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 from zeroevidence.data.files import naming_file
 from zeroevidence.data.json_values import load_json, read_json, typed
 from zeroevidence.data.writing import refuse_existing, write_file
-from zeroevidence.errors import InputError, OutputError
+from zeroevidence.errors import InputError
 from zeroevidence.optional import LazyModule
 
 SUFFIX = ".seal"  # after the name of the sealed file
@@ -33,18 +32,22 @@ class Seal:
 
 
 def make_keys(folder: Path) -> tuple[Path, Path]:
-    """Write a new pair of keys, ``private.pem`` for its owner alone and ``public.pem``; existing ones are refused."""
+    """Write a new pair of keys, ``private.pem`` for its owner alone and ``public.pem``; existing ones are refused.
+
+    Both are there at last, or none.
+    """
     private, public = folder / PRIVATE, folder / PUBLIC
     refuse_existing(private, False)
     refuse_existing(public, False)
     key, pem = _ed25519.Ed25519PrivateKey.generate(), _serialization.Encoding.PEM
     form, plain = _serialization.PrivateFormat.PKCS8, _serialization.NoEncryption()
+    write_file(private, key.private_bytes(pem, form, plain), overwrite=False, mode=0o600)
+    shown = key.public_key().public_bytes(pem, _serialization.PublicFormat.SubjectPublicKeyInfo)
     try:
-        with open(os.open(private, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
-            stream.write(key.private_bytes(pem, form, plain))
-    except OSError as error:
-        raise OutputError(error, private) from None
-    write_file(public, key.public_key().public_bytes(pem, _serialization.PublicFormat.SubjectPublicKeyInfo))
+        write_file(public, shown, overwrite=False)
+    except BaseException:
+        private.unlink()
+        raise
     return private, public
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zeroevidence.data.corpus import SEGMENT_RATE
+from zeroevidence.errors import InputError
 from zeroevidence.optional import optional
 
 _STREAMED = (0, 0xFFFFFFFF)  # sizes of a file that was written before its length was known
@@ -121,6 +122,168 @@ def _chunks(stream: BinaryIO, at: int, head: str, *, align: int, counts_head: bo
 
 
 Wave = NDArray[np.float32]
+
+LONGEST_PIECE = 28.0  # seconds of a long recording that are protected at a time; recognisers hear as much at once
+FRAME = 0.05  # seconds over which loudness is measured
+_FADE = 0.005  # seconds at either end of a piece
+
+
+def frame_powers(wave: Wave, rate: int) -> NDArray[np.float32]:
+    """Return the mean power of each 50 ms of a waveform; what is left at its end is not measured."""
+    size = round(FRAME * rate)
+    frames = wave[: len(wave) // size * size].reshape(-1, size)
+    return np.asarray(np.einsum("fs,fs->f", frames, frames) / np.float32(size))
+
+
+def first_cut(power: NDArray[np.float32], longest: int) -> int | None:
+    """Return the quietest frame in which a piece can end; None where all frames are one piece.
+
+    Parameters
+    ----------
+    power
+        Power of each frame.
+    longest
+        Frames of a piece at most. It has at least half as many, and what follows it at least a quarter.
+
+    Examples
+    --------
+    >>> power = np.ones(60, np.float32)
+    >>> power[15] = 0.1
+    >>> first_cut(power, 20), first_cut(power, 60)
+    (15, None)
+    """
+    if len(power) <= longest:
+        return None
+    first, last = longest // 2, min(longest, len(power) - longest // 4)
+    return first + int(np.argmin(power[first:last]))
+
+
+def cut_places(power: NDArray[np.float32], rate: int, seconds: float = LONGEST_PIECE) -> list[int]:
+    """Return the samples at which a long waveform is cut; none where it is no longer than two pieces.
+
+    Parameters
+    ----------
+    power
+        As `frame_powers` gives it.
+    rate
+        Of the waveform.
+    seconds
+        Length of a piece at most.
+    """
+    size, longest, place = round(FRAME * rate), round(seconds / FRAME), 0
+    places: list[int] = []
+    while len(power) > 2 * longest and (at := first_cut(power[place:], longest)) is not None:
+        place += at
+        places.append(place * size + size // 2)
+    return places
+
+
+def faded(wave: Wave, rate: int) -> Wave:
+    """Return a piece that begins and ends in silence, so that no click is heard where it meets another."""
+    size = min(round(_FADE * rate), len(wave) // 2)
+    ramp = (np.arange(size, dtype=np.float32) + 0.5) / np.float32(max(size, 1))
+    result = wave.copy()
+    result[:size] *= ramp
+    result[len(wave) - size :] *= ramp[::-1]
+    return result
+
+
+_BLOCK = 0.25  # seconds that are read at a time
+_PCM, _EXTENSIBLE = 1, 0xFFFE  # formats of samples
+
+
+@dataclass(frozen=True, slots=True)
+class PcmInput:
+    """A stream of 16-bit samples: a WAV file, or samples alone.
+
+    Parameters
+    ----------
+    stream
+        The stream, after its header.
+    rate
+        Sample rate.
+    channels
+        Channels, which are averaged.
+    is_wave
+        Whether it has a header.
+    begun
+        Bytes of samples that are read already.
+    announced
+        Bytes of samples that the header announces; None where it does not say.
+    """
+
+    stream: BinaryIO
+    rate: int
+    channels: int = 1
+    is_wave: bool = False
+    begun: bytes = b""
+    announced: int | None = None
+
+    @classmethod
+    def of(cls, stream: BinaryIO, rate: int | None, name: str) -> PcmInput:
+        """Read the header, if there is one; `rate` is that of samples without one."""
+        start = _read(stream, 12, name)
+        if not start:
+            raise InputError("empty; expected a WAV file or 16-bit PCM", path=name)
+        if start[:4] != b"RIFF" or start[8:] != b"WAVE":
+            if rate is None:
+                raise InputError("no WAV file; expected one, or --rate with the rate of 16-bit PCM", path=name)
+            return cls(stream, rate, begun=start)
+        layout = b""
+        for _ in range(_MOST_CHUNKS):
+            chunk, size = struct.unpack("<4sI", _read(stream, 8, name).ljust(8, b"\0"))
+            if chunk == b"data":
+                break
+            body = _read(stream, min(size + size % 2, 1 << 20), name)
+            layout = body if chunk == b"fmt " else layout
+            if len(body) < size:
+                raise InputError("its header is damaged; expected a chunk of samples", path=name)
+        kind, channels, header_rate, _, _, bits = struct.unpack("<HHIIHH", layout[:16].ljust(16, b"\0"))
+        kind = int.from_bytes(layout[24:26], "little") if kind == _EXTENSIBLE else kind
+        if chunk != b"data" or kind != _PCM or bits != 16 or not channels:
+            raise InputError(f"a WAV file of format {kind} with {bits} bits; expected 16-bit PCM", path=name)
+        if rate not in (None, header_rate):
+            raise InputError(f"a WAV file of {header_rate} Hz; expected the {rate} Hz of --rate", path=name)
+        return cls(stream, header_rate, channels, True, announced=None if size in _STREAMED else size)
+
+    def blocks(self, name: str) -> Iterator[Wave]:
+        """Yield the mean of the channels, a quarter of a second at a time; a stream that is cut off is an error."""
+        size, left, data = 2 * self.channels, self.announced, self.begun
+        most = round(_BLOCK * self.rate) * size
+        while read := _read(self.stream, most if left is None else min(most, left), name):
+            data, left = data + read, None if left is None else left - len(read)
+            whole = len(data) // size * size
+            yield self._decoded(data[:whole])
+            data = data[whole:]
+        if len(data) >= size:  # samples that were read with what might have been a header
+            yield self._decoded(data[: len(data) // size * size])
+        if left or len(data) % size:
+            what = f"{left} bytes of samples are missing" if left else "it ends within a sample"
+            raise InputError(f"cut off: {what}", path=name)
+
+    def _decoded(self, data: bytes) -> Wave:
+        samples = np.frombuffer(data, "<i2").reshape(-1, self.channels)
+        return np.asarray(samples.mean(axis=1, dtype=np.float32) / np.float32(1 << 15))
+
+
+def _read(stream: BinaryIO, size: int, name: str) -> bytes:
+    try:
+        return stream.read(size)
+    except OSError as error:  # it is closed, or a folder
+        raise InputError(f"cannot be read: {error.strerror}", path=name) from None
+
+
+def wave_header(rate: int) -> bytes:
+    """Return the header of a WAV file of 16-bit samples in one channel whose length is not known yet."""
+    layout = struct.pack("<HHIIHH", _PCM, 1, rate, 2 * rate, 2, 16)
+    unknown = struct.pack("<I", _STREAMED[1])
+    return b"RIFF" + unknown + b"WAVEfmt " + struct.pack("<I", len(layout)) + layout + b"data" + unknown
+
+
+def pcm_bytes(wave: Wave) -> bytes:
+    """Return a waveform as 16-bit samples."""
+    return bytes(np.rint(np.clip(wave, -1.0, 1.0) * 32767.0).astype("<i2").tobytes())
+
 
 SILENCE = 1e-4
 _AROUND = 1024  # samples of the lower rate on either side of a part: several times the length of the filter

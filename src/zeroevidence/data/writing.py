@@ -61,13 +61,13 @@ def _exists(place: Path) -> bool:
         raise UsageError(f"{place}: {getattr(error, 'strerror', None) or error}; expected another name") from None
 
 
-def write_file(path: str | Path, content: str | bytes, *, overwrite: bool = True) -> None:
+def write_file(path: str | Path, content: str | bytes, *, overwrite: bool = True, mode: int = 0o666) -> None:
     """Write bytes, or a text as UTF-8 with the line ends that it has; otherwise as `write_atomically`."""
     data = content.encode() if isinstance(content, str) else content
-    write_atomically(Path(path), lambda temporary: temporary.write_bytes(data), overwrite=overwrite)
+    write_atomically(Path(path), lambda temporary: temporary.write_bytes(data), overwrite=overwrite, mode=mode)
 
 
-def write_atomically(path: Path, write: Callable[[Path], object], *, overwrite: bool = True) -> None:
+def write_atomically(path: Path, write: Callable[[Path], object], *, overwrite: bool = True, mode: int = 0o666) -> None:
     """Write a file so that a reader sees the old or the new content, never a part; its folder is made where missing.
 
     A symbolic link is replaced, not followed, unless it leads to a pipe or a device.
@@ -80,6 +80,8 @@ def write_atomically(path: Path, write: Callable[[Path], object], *, overwrite: 
         Writes the content to the temporary file that it is given.
     overwrite
         Whether a file that is there by then is replaced; else it is an error, whoever has written it meanwhile.
+    mode
+        Who may read and write the file, as far as the user's mask lets them.
     """
     device = _is_device(path)
     try:
@@ -96,7 +98,7 @@ def write_atomically(path: Path, write: Callable[[Path], object], *, overwrite: 
             return
         umask = os.umask(0)
         os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
+        temporary.chmod(mode & ~umask)
         if not overwrite:
             _take_name(path, temporary)
         temporary.replace(path)

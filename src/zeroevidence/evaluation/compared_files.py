@@ -1,14 +1,12 @@
-"""Several systems in files of their own: scores, several trainings of each, audits and searches, compared."""
+"""Several systems in files of their own: scores, audits and searches, compared."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import combinations, count, takewhile
+from itertools import count
 from pathlib import Path
-
-import numpy as np
 
 from zeroevidence.data.files import naming_file
 from zeroevidence.data.formats.attack_scores import AttackScores, has_attack_scores, has_trials, read_attack_scores
@@ -17,189 +15,18 @@ from zeroevidence.data.loaded_scores import LoadedScores
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import comparison
 from zeroevidence.evaluation.comparable import ComparedGroup, check_same_trials, matched
-from zeroevidence.evaluation.comparison import Comparison, Family, PairwiseDifference, RankedSystem, Sources, compare
+from zeroevidence.evaluation.comparison import Comparison, compare
 from zeroevidence.evaluation.finding.facts import SystemAttackers
 from zeroevidence.evaluation.finding.finding import findings
 from zeroevidence.evaluation.results import read_results, read_search
 from zeroevidence.evaluation.rows.evaluation import Evaluation
-from zeroevidence.evaluation.rows.measure_result import MeasureResult, SampledPeople, with_limits
-from zeroevidence.evaluation.rows.setup import Options, joint_signature
-from zeroevidence.evaluation.score_files import ScoreFile, distinct_names
+from zeroevidence.evaluation.rows.setup import Options
+from zeroevidence.evaluation.score_files import ScoreFile
 from zeroevidence.evaluation.scores import evaluate
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.run import Each, Run
-from zeroevidence.uncertainty.compare import Difference, SpreadSources, TrainingRuns, is_rounding, training_spread
-from zeroevidence.uncertainty.level import LEAST_PEOPLE
 
 AUDIT_MEASURES = ("alid", "top1", "eer")
-
-
-def compare_runs(
-    results: Sequence[Evaluation],
-    systems: Sequence[str],
-    measures: Sequence[str] | None = None,
-    *,
-    family: Family = "measure",
-) -> list[Comparison]:
-    """Compare systems that were trained several times, by the means over their trainings.
-
-    Intervals have the spread of other people and that of other trainings, and say how much of either.
-
-    Parameters
-    ----------
-    results
-        Evaluations with intervals, one for each training, on the same trials with the same options and seed. Rows about
-        several data sets, groups of people or attackers are compared group by group.
-    systems
-        The system that each is a training of.
-    measures
-        As in `compare`.
-    family
-        As in `compare`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from zeroevidence import ScoreMatrix, evaluate
-    >>> mated = np.arange(48) % 12
-    >>> def trained(seed, strength):
-    ...     scores = np.random.default_rng(seed).normal(size=(48, 12)) + strength * np.eye(12)[mated]
-    ...     return evaluate(ScoreMatrix(scores, mated), options=Options(intervals=12, null=0))
-    >>> runs = [trained(seed, strength) for strength in (1.0, 3.0) for seed in (0, 1)]
-    >>> (comparison,) = compare_runs(runs, ["a", "a", "b", "b"], ["eer"])
-    >>> [(system.system, system.runs) for system in comparison.ranking]
-    [('a', 2), ('b', 2)]
-    """
-    if len(systems) != len(results):
-        raise UsageError(f"expected one system for each of the {len(results)} results, got {len(systems)}")
-    names = list(dict.fromkeys(systems))
-    if len(names) < 2:
-        raise UsageError(f"expected at least two systems to compare, got {len(names)}")
-    comparisons = []
-    for group in matched([row.labels for row in results], [row.about for row in results], [""] * len(results)):
-        trained = {name: [results[i] for i in group.places if systems[i] == name] for name in names}
-        few = next((name for name, rows in trained.items() if len(rows) < 2), None)
-        if few is not None:
-            raise UsageError(f"{few} has {len(trained[few])} training(s); expected at least two of every system")
-        comparisons += _within(trained, group.labels, measures)
-    return comparison.correct(comparisons, family)
-
-
-def runs_systems(scores: Sequence[str], sizes: Sequence[int], systems: Sequence[str] = ()) -> dict[str, str]:
-    """The system of each file, by the name that `score_files` gives it as its source.
-
-    Parameters
-    ----------
-    scores
-        Files of the trainings, those of one system after the other.
-    sizes
-        Number of trainings of each system.
-    systems
-        A name for each system; what the names of its files begin with, or their first, unless given.
-
-    Examples
-    --------
-    >>> runs_systems(["a1.scores", "a2.scores", "b1.scores", "b2.scores"], [2, 2])
-    {'a1': 'a', 'a2': 'a', 'b1': 'b', 'b2': 'b'}
-    """
-    if sum(sizes) != len(scores):
-        raise UsageError("SCORES and --runs do not go together; expected every score file after a --runs")
-    if systems and len(systems) != len(sizes):
-        raise UsageError(f"expected one name for each of the {len(sizes)} systems, got {len(systems)}")
-    titles, systems_of_files, start = distinct_names(scores), dict[str, str](), 0
-    for place, size in enumerate(sizes):
-        titles_of_system = titles[start : start + size]
-        name = systems[place] if systems else _beginning(titles_of_system) or titles_of_system[0]
-        if name in systems_of_files.values():
-            name = f"{name} ({place + 1})"
-        systems_of_files |= dict.fromkeys(titles_of_system, name)
-        start += size
-    if len(systems_of_files) != len(scores):
-        raise UsageError("a file is given twice; expected each training once")
-    return systems_of_files
-
-
-def _beginning(names: Sequence[str]) -> str:
-    """What names have in common at their beginning, without what separates it from the rest."""
-    letters = takewhile(lambda column: len(set(column)) == 1, zip(*names, strict=False))
-    return "".join(column[0] for column in letters).rstrip("-_./ ")
-
-
-def _within(
-    trained: Mapping[str, Sequence[Evaluation]], labels: Mapping[str, str], measures: Sequence[str] | None
-) -> list[Comparison]:
-    rows = [row for system_rows in trained.values() for row in system_rows]
-    named = [f"{name}, training {n}" for name, system_rows in trained.items() for n in range(1, len(system_rows) + 1)]
-    drawn = comparison.paired_replicates(rows, named)
-    chosen = measures or comparison.usual_measures([set(replicates.left_out) for replicates in drawn])
-    comparisons = (_compared(trained, labels, name, drawn[0].people.get(name)) for name in chosen)
-    return comparison.with_training(comparisons, rows)
-
-
-def _compared(
-    trained: Mapping[str, Sequence[Evaluation]], labels: Mapping[str, str], name: str, people: SampledPeople | None
-) -> Comparison:
-    MEASURES.find(name)
-    if people is None:
-        raise UsageError(f"{name} is not a measure that can be compared")
-    level = next(iter(trained.values()))[0].setup.level
-    runs = {system: _runs(rows, name, system) for system, rows in trained.items()}
-    pairs = [_pair(first, second, runs, people, level) for first, second in combinations(trained, 2)]
-    sizes = "+".join(str(len(rows)) for rows in trained.values())
-    signatures = [row.signature for rows in trained.values() for row in rows]
-    signature = joint_signature(signatures, f"compare:{name}", "holm", f"runs:{sizes}")
-    placed = [_placed(system, rows, runs[system], name, people) for system, rows in trained.items()]
-    return comparison.ranked(name, placed, pairs, signature=signature, labels=labels, level=level)
-
-
-def _runs(rows: Sequence[Evaluation], name: str, system: str) -> TrainingRuns:
-    metrics = [comparison.value_of(row, name, system) for row in rows]
-    drawn = [row.replicates for row in rows if row.replicates is not None and name in row.replicates.left_out]
-    if len(drawn) < len(rows):
-        raise UsageError(f"{name} is not a measure that can be compared")
-    rivalries = [replicates.rivalries[name] for replicates in drawn if name in replicates.rivalries]
-    return TrainingRuns(
-        np.array([float(result) for result in metrics]),
-        np.stack([replicates.left_out[name] for replicates in drawn]),
-        np.mean(rivalries, axis=0) if len(rivalries) == len(drawn) else None,
-    )
-
-
-def _sources(spread: SpreadSources | None) -> Sources | None:
-    return None if spread is None else Sources(spread.people.error, spread.trainings.error)
-
-
-def _corrected(rows: Sequence[Evaluation], name: str) -> float | None:
-    """The mean over trainings of the values corrected for few people; None where they are not corrected."""
-    values = [row.replicates.corrected(name, float(row[name])) for row in rows if row.replicates is not None]
-    corrected = [value for value in values if value is not None]
-    return float(np.mean(corrected)) if len(corrected) == len(rows) else None
-
-
-def _placed(
-    system: str, rows: Sequence[Evaluation], runs: TrainingRuns, name: str, people: SampledPeople
-) -> RankedSystem:
-    """The mean of one system, within the range of the measure."""
-    mean = MeasureResult.of(name, runs.mean)
-    changes = [row.replicates.unseen.get(name, ()) for row in rows if row.replicates is not None]
-    spread = None
-    if people.clusters >= LEAST_PEOPLE:
-        spread = training_spread([runs], people.shares, people.effective, np.mean(changes, axis=0).tolist())
-    if spread is None:
-        return RankedSystem(system, runs.mean, None, None, 0, len(rows))
-    level = rows[0].setup.level
-    result = with_limits(mean, name, spread.both, level, centre=_corrected(rows, name), most_bits=people.most_bits)
-    return RankedSystem(system, runs.mean, result.low, result.high, 0, len(rows), _sources(spread))
-
-
-def _pair(
-    first: str, second: str, runs: Mapping[str, TrainingRuns], people: SampledPeople, level: float
-) -> PairwiseDifference:
-    value = runs[first].mean - runs[second].mean
-    spread = training_spread([runs[first], runs[second]], people.shares, people.effective)
-    alike = is_rounding(value, runs[first].mean, runs[second].mean)
-    difference = Difference.from_spread(value, None if spread is None else spread.both, level, alike=alike)
-    return PairwiseDifference(first, second, difference, difference.p_value, _sources(spread))
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +115,6 @@ def compare_files(
     files: Sequence[ScoreFile],
     reading: ReadingOptions = ReadingOptions(),
     *,
-    systems: Mapping[str, str] | None = None,
     measures: Sequence[str] | None = None,
     options: Options = Options(),
     run: Run = Run(),
@@ -305,9 +131,6 @@ def compare_files(
         As `score_files` finds them.
     reading
         How to read them.
-    systems
-        The system that each `ScoreFile.source` is a training of, where systems were trained several times; they are
-        then compared by their means.
     measures
         As in `compare`.
     options
@@ -317,9 +140,8 @@ def compare_files(
     each
         Applies a function to every file, as in `evaluate_files`.
     """
-    number = len(files) if systems is None else len(set(systems.values()))
-    if number < 2:
-        raise UsageError(f"expected at least two systems to compare, got {number}")
+    if len(files) < 2:
+        raise UsageError(f"expected at least two systems to compare, got {len(files)}")
     for name in measures or ():
         MEASURES.find(name)
     groups = matched([file.labels for file in files], [file.about for file in files], [file.source for file in files])
@@ -336,10 +158,7 @@ def compare_files(
         return files[number].evaluate(loaded[number], reading, options, titled, resampled=measures or comparison.USUAL)
 
     rows = list(each(evaluated, range(len(files))))
-    sources = [file.source for file in files]
-    if systems is not None:
-        return compare_runs(rows, [systems[source] for source in sources], measures)
-    return compare(rows, measures, sources=sources)
+    return compare(rows, measures, sources=[file.source for file in files])
 
 
 def compare_results(

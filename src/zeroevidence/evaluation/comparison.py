@@ -40,32 +40,14 @@ FAMILIES: tuple[Family, ...] = get_args(Family)
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
-    """Standard errors of a mean over trainings: what other people, and what other trainings, would change."""
-
-    people: float
-    trainings: float
-
-    @property
-    def mostly(self) -> str:
-        """Which of the two is larger."""
-        return "trainings" if self.trainings > self.people else "people"
-
-
-@dataclass(frozen=True, slots=True)
 class RankedSystem:
-    """One system in the ranking of a measure; systems of one group are not told apart by these trials.
-
-    Of several trainings the value is their mean, and `sources` say what its interval is made of.
-    """
+    """One system in the ranking of a measure; systems of one group are not told apart by these trials."""
 
     system: str
     value: float
     low: float | None
     high: float | None
     group: int
-    runs: int = 1
-    sources: Sources | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +62,6 @@ class PairwiseDifference:
     second: str
     difference: Difference
     p_holm: float
-    sources: Sources | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
-from scipy.special import ndtr
 
+from zeroevidence._scipy import ndtr
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.calibrate.pav import Blocks, RankedScores, block_lows, pool_laplace
-from zeroevidence.calibrate.rows import RowFit, fit_rows
+from zeroevidence.calibrate.pav import Blocks, RankedScores, block_lows
 from zeroevidence.data.scores import KINDS, Scores
 from zeroevidence.evaluation.rows.curves import POINTS, Curve, Surface, as_curve, bin_edges, binned, histograms, thinned
 from zeroevidence.evaluation.rows.evaluation import Evaluation
@@ -22,9 +20,8 @@ from zeroevidence.measure.pairs import zebra
 from zeroevidence.measure.pairs.linkability import ScoreView, local_linkability_of
 from zeroevidence.measure.pairs.verification import roc
 from zeroevidence.measure.search.disclosure import RowEvidence, ccdf, check_prior, log_ratio_from_lid, total_lid_at
-from zeroevidence.measure.search.longitudinal import SizeCurve, link_curve, singling_out_curve
+from zeroevidence.measure.search.longitudinal import link_curve, singling_out_curve
 from zeroevidence.measure.search.rank import cmc, rank_disclosure
-from zeroevidence.measure.search.sizes import MATRIX_LIMIT, SearchedFold, alid_curve
 from zeroevidence.measure.similarity import similarity_matrix
 from zeroevidence.measure.tandem.cost import adcf_min
 from zeroevidence.measure.tandem.tdcf import constrained_rates, tdcf_curve, tdcf_min, tdcf_surface, view_rates
@@ -46,8 +43,7 @@ def one_to_one_curves(view: ScoreView) -> dict[str, Curve]:
 
     ``ece`` (prior log-odds, bits; baseline: no evidence), ``ece_actual`` of calibrated LLRs or of the scores as
     LLRs, ``det`` (false alarms, misses), ``tippett_target`` and ``tippett_nontarget`` (log10 LR, after PAV unless
-    there are calibrated LLRs, share of scores whose LR is larger), ``lp_disclosure`` (1 / p from 1, the mean, to 0,
-    the worst case; the power mean of log10 LR, after PAV and Laplace's rule), ``pav`` (score from which on an LLR
+    there are calibrated LLRs, share of scores whose LR is larger), ``pav`` (score from which on an LLR
     holds, natural-log LLR), ``histogram_target`` and ``histogram_nontarget`` (bin centre, density) and
     ``local_linkability`` (score from which on a value holds, value).
     """
@@ -58,7 +54,6 @@ def one_to_one_curves(view: ScoreView) -> dict[str, Curve]:
         curves["ece_actual"] = as_curve(zebra.LOG_ODDS_GRID, zebra.ece_actual(*view.actual), zebra.ece_default())
     curves["det"] = _det(ranked)
     curves |= _tippett(blocks) if view.llrs is None else _tippett_of_llrs(*view.llrs)
-    curves["lp_disclosure"] = _power_means(blocks)
     curves["pav"] = _pav(ranked, blocks)
     curves |= histograms({"target": ranked.target, "nontarget": ranked.nontarget})
     local = local_linkability_of(ranked, settings, blocks)
@@ -96,13 +91,6 @@ def _tippett_of_llrs(target: FloatArray, nontarget: FloatArray) -> dict[str, Cur
     }
 
 
-def _power_means(blocks: Blocks) -> Curve:
-    laplace = pool_laplace(blocks)
-    with np.errstate(divide="ignore"):
-        orders = 1.0 / zebra.INVERSE_ORDERS
-    return as_curve(zebra.INVERSE_ORDERS, np.array([zebra.lp_disclosure_of(laplace, float(p)) for p in orders]))
-
-
 def _pav(ranked: RankedScores, blocks: Blocks) -> Curve:
     lows = block_lows(ranked, blocks)
     keep = thinned(len(lows), POINTS - 1)
@@ -134,28 +122,15 @@ def evidence_curves(evidence: RowEvidence, prior: FloatArray | None = None) -> d
 
 
 def search_curves(task: SearchTask, result: SearchResult) -> dict[str, Curve]:
-    """Curves of a search; ``alid_over_identities`` where scores are few enough to draw smaller searches from."""
-    evidence, prior, true_prior = result.evidence, None, None
+    """Curves of a search."""
+    evidence, true_prior = result.evidence, None
     if result.prior is not None:
-        prior = check_prior(result.prior, evidence.identities)
-        true_prior = prior[task.speaker_codes]
-    singled, sizes = [], []
-    for part in task.searched_folds(result):
-        singled.append((len(part.mated), singling_out_curve(part.scores, part.fold.threshold_scores)))
-        if task.size <= MATRIX_LIMIT:
-            sizes.append((len(part.mated), _sizes(part, task.row_fit, prior)))
-    return {
-        **evidence_curves(evidence, true_prior),
-        **({"alid_over_identities": mean_over_folds(sizes, task.run.level)} if sizes else {}),
-        "singling_out_over_identities": mean_over_folds(singled, task.run.level),
-    }
-
-
-def _sizes(part: SearchedFold, how: RowFit, prior: FloatArray | None) -> SizeCurve:
-    fold = part.fold
-    fit = partial(fit_rows, how=fold.calibration.fit or how)
-    development = fold.threshold_scores, fold.mated_elsewhere
-    return alid_curve((part.scores, part.mated), fold.calibration, development, fit, prior=prior, seed=how.seed)
+        true_prior = check_prior(result.prior, evidence.identities)[task.speaker_codes]
+    singled = [
+        (len(part.mated), singling_out_curve(part.scores, part.fold.threshold_scores))
+        for part in task.searched_folds(result)
+    ]
+    return {**evidence_curves(evidence, true_prior), "singling_out_over_identities": mean_over_folds(singled)}
 
 
 def _lid_histogram(lid: FloatArray) -> Curve:

@@ -25,9 +25,7 @@ from zeroevidence.run import LEVEL, Run
 from zeroevidence.uncertainty.lists import PreparedScores
 from zeroevidence.uncertainty.planning import PeopleNeeded, confirmed_people, guessed_people
 
-_SIZES = (12, 24, 48, 96)  # numbers of people that two systems are simulated for
 _SEARCH_SIZES = (12, 24, 48, 96, 192)  # where the truth of a search is computed; it changes little beyond
-_MOST_SCORES = 2_000_000  # of each of these
 _MOST_SIMULATED = 500_000  # scores up to which a number of people is simulated
 _CONFIRM_FACTOR = 5  # as many simulations to confirm a number as to guess it
 _LEAST_FACTOR = 2  # the same where people are many
@@ -38,7 +36,7 @@ _NEAR_LARGEST = 0.8  # of the largest guess: scenarios from there on are confirm
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What to expect of one measure, or of the difference of two systems in it.
+    """What to expect of one measure.
 
     Parameters
     ----------
@@ -56,9 +54,9 @@ class Expected:
         Mean length of the interval.
     limit
         Mean one-sided limit on the side of the attacker: upper, or lower where the measure falls with what
-        attackers learn. Of a difference, the mean end of its interval that is nearer to 0.
+        attackers learn.
     power
-        How often the test finds a leak, or a difference; None where the measure is not tested.
+        How often the test finds a leak; None where the measure is not tested.
     bound
         The bound to be shown; None where there is none.
     shown
@@ -89,11 +87,11 @@ class Requirement:
     measure
         Name of the measure.
     bound
-        The bound; of a comparison 0, which the interval of the difference must exclude.
+        The bound.
     needed
         The number of people; of several scenarios the one that takes most.
     scenarios
-        By scenario of what people are like, the number of people; empty for a pilot and for a comparison.
+        By scenario of what people are like, the number of people; empty for a pilot.
     """
 
     measure: str
@@ -118,17 +116,13 @@ class Simulation:
     measure
         The measure that states the leak.
     leak
-        Its true value; of two systems, that of the one that leaks less.
+        Its true value.
     shift
         By how much scores of mated pairs are higher.
     times
         Number of recordings that were simulated for each number of people.
     seed
         Seed of the simulations.
-    difference
-        True value of the other system less `leak`; None where one system is planned for.
-    shared
-        Share of the variance of scores that two systems have in common.
     """
 
     design: Design
@@ -137,8 +131,6 @@ class Simulation:
     shift: float
     times: int
     seed: int
-    difference: float | None = None
-    shared: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +151,7 @@ class Plan:
     people
         Number of people in the recording.
     expected
-        What to expect of each measure; of a comparison, of the difference.
+        What to expect of each measure.
     requirements
         Bounds to be shown, and how many people that takes.
     power
@@ -167,7 +159,7 @@ class Plan:
     basis
         Where the numbers come from.
     detected
-        How often the finding will be a leak, or two systems are told apart; None where that was not simulated.
+        How often the finding will be a leak; None where that was not simulated.
     level
         Confidence level of intervals, limits and tests.
 
@@ -194,11 +186,6 @@ class Plan:
 
 
 T = TypeVar("T")
-
-
-def sizes_to_simulate(design: Design) -> tuple[int, ...]:
-    """Return the numbers of people to simulate, to find the one that is needed."""
-    return tuple(n for n in _SIZES if replace(design, people=n).scores <= _MOST_SCORES)
 
 
 def sign_of_leak(name: str) -> float:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import betaincinv, stdtrit
 
+from zeroevidence._scipy import betaincinv, stdtrit
 from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
 from zeroevidence.calibrate.pav import Blocks, RankedScores, pool, pool_laplace, rank
 from zeroevidence.calibrate.rows import row_blocks

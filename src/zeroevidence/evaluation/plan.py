@@ -1,17 +1,16 @@
-"""Plans of recordings: by simulation of one system or two, or from a pilot."""
+"""Plans of recordings: by simulation, or from a pilot."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
-from scipy.special import ndtr
 
-from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence._scipy import ndtr
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import needed
-from zeroevidence.evaluation.comparison import compare
 from zeroevidence.evaluation.finding.chance import chances
 from zeroevidence.evaluation.finding.finding import findings
 from zeroevidence.evaluation.needed import Expected, Pilot, Plan, Requirement, Simulation, SimulationRunner
@@ -19,16 +18,15 @@ from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.measure_result import MeasureResult, measure_range, one_sided_limit, two_sided_limits
 from zeroevidence.evaluation.rows.setup import Options
 from zeroevidence.evaluation.scores import evaluate
-from zeroevidence.evaluation.simulated import Design, plannable, shift_of, simulated, simulated_systems, truth
+from zeroevidence.evaluation.simulated import Design, plannable, shift_of, simulated, truth
 from zeroevidence.measure.measures import MEASURES, headline_measures
 from zeroevidence.run import Run, check_whole, setting
 from zeroevidence.uncertainty.level import LEAST_PEOPLE, alpha
 from zeroevidence.uncertainty.null import ROWS_LIMIT
-from zeroevidence.uncertainty.planning import needed_from_limits, needed_from_spread
+from zeroevidence.uncertainty.planning import needed_from_spread
 from zeroevidence.uncertainty.spread import Spread
 
 _PERMUTATIONS = 99
-_MOST_COMPARED = 48  # people simulated beside those asked for: two systems take twice as long
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +37,6 @@ class PlanOptions:
     ----------
     utterances
         Recordings of each person.
-    difference
-        By how much the measure of the leak differs between two systems to be compared, without a sign.
-    shared
-        Share of the variance of scores that two systems have in common: more makes a difference easier to see.
     between
         How much people differ, as in `Design`.
     uneven
@@ -53,14 +47,10 @@ class PlanOptions:
     Examples
     --------
     >>> from zeroevidence import PlanOptions
-    >>> PlanOptions(difference=0.05).simulations
+    >>> PlanOptions(utterances=5).simulations
     20
     """
 
-    difference: float | None = setting(
-        None, "Plan a comparison of two systems that differ by this in the same measure."
-    )
-    shared: float = setting(0.5, "Share of the variance of scores that two compared systems have in common.")
     utterances: int = setting(10, "Recordings of each person.")
     between: float = setting(0.5, "Share of the variance of scores that is between people.")
     uneven: bool = setting(False, "Most recordings are of a few people (a Pareto law).")
@@ -68,10 +58,6 @@ class PlanOptions:
 
     def __post_init__(self) -> None:
         check_whole("simulations", self.simulations, 2)
-        if not 0.0 <= self.shared < 1.0:
-            raise UsageError(f"shared: expected a number from 0 to below 1, got {self.shared!r}")
-        if self.difference is not None and not self.difference > 0.0:
-            raise UsageError(f"difference: expected a number above 0, got {self.difference!r}")
 
 
 def plan(
@@ -86,22 +72,20 @@ def plan(
 ) -> Plan:
     """What to expect of a recording of so many people, from simulated ones whose truth is known.
 
-    With a difference, two systems are simulated on the same recordings and compared as by `compare`.
-
     Parameters
     ----------
     people
         Number of people; every recording is compared with everybody.
     leak
-        True value of `measure`; of two systems, that of the one that leaks less.
+        True value of `measure`.
     measure
         The measure that states the leak.
     show
         By measure, what is to be shown: that it is at most so large, or at least where it falls with what attackers
         learn (EER). The number of people that this takes is searched for in several scenarios of what people are like,
-        and the largest is quoted. It excludes a difference.
+        and the largest is quoted.
     power
-        The probability with which a bound or the difference is to be shown.
+        The probability with which a bound is to be shown.
     options
         What is simulated.
     run
@@ -117,25 +101,13 @@ def plan(
     design = Design(people, options.utterances, options.between, options.uneven)
     _check_size(design)
     bounds = {plannable(name).name: checked_bound(name, bound) for name, bound in (show or {}).items()}
-    if bounds and options.difference is not None:
-        raise UsageError("expected either a difference or a bound to show")
     runner = SimulationRunner(run)
     shift = shift_of(design, measure, leak)
     basis = Simulation(design, measure, float(leak), shift, options.simulations, run.seed)
-    if options.difference is None:
-        true = truth(design, shift) | {measure: float(leak)}
-        names = tuple(name for name in dict.fromkeys([*headline_measures(), measure, *bounds]) if name in true)
-        outcomes = _Trial(basis, (shift,), names, run.level).run([people], runner)
-        requirements = needed.find_requirements(basis, bounds, power, run.level, runner)
-    else:
-        signed = needed.sign_of_leak(measure) * float(options.difference)
-        basis = replace(basis, difference=signed, shared=options.shared)
-        shifts = shift, shift_of(design, measure, leak + signed)
-        true, names = {measure: signed}, (measure,)
-        sizes = [size for size in needed.sizes_to_simulate(design) if size <= _MOST_COMPARED and size != people]
-        outcomes = _Trial(basis, shifts, names, run.level).run([people, *sizes], runner)
-        requirements = (_people_to_tell_apart(basis, shifts, outcomes, power, run.level),)
-    measured = outcomes[people]
+    true = truth(design, shift) | {measure: float(leak)}
+    names = tuple(name for name in dict.fromkeys([*headline_measures(), measure, *bounds]) if name in true)
+    measured = runner.outcomes(partial(_outcome, basis, names, run.level), [(n,) for n in range(basis.times)])
+    requirements = needed.find_requirements(basis, bounds, power, run.level, runner)
     expected = tuple(
         _expected(name, [outcome.measures[name] for outcome in measured], true[name], bounds, run.level)
         for name in names
@@ -170,47 +142,17 @@ def _check_size(design: Design) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """One simulation: its measures, and whether a leak was found or the systems were told apart."""
+    """One simulation: its measures, and whether a leak was found."""
 
     measures: Mapping[str, MeasureResult]
     detected: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Trial:
-    """Simulates a recording with one system or two, of which the second leaks more, and evaluates it."""
-
-    basis: Simulation
-    shifts: tuple[float, ...]
-    names: tuple[str, ...]
-    level: float
-
-    def run(self, sizes: Sequence[int], runner: SimulationRunner) -> dict[int, list[_Outcome]]:
-        """Return the outcomes of all simulations by number of people."""
-        times = self.basis.times
-        outcomes = runner.outcomes(self, [(size, number) for size in sizes for number in range(times)])
-        return {size: outcomes[i * times : (i + 1) * times] for i, size in enumerate(sizes)}
-
-    def __call__(self, people: int, number: int) -> _Outcome:
-        design, seed = replace(self.basis.design, people=people), self.basis.seed
-        if self.basis.shared is not None:
-            return self._compare(simulated_systems(design, self.shifts, self.basis.shared, seed, number))
-        data = simulated(design, self.shifts[0], seed, number)
-        row = evaluate(data, options=Options(null=_PERMUTATIONS), run=Run(seed=number, level=self.level))
-        measures = {name: replace(row.metrics[name], null=None) for name in self.names}
-        return _Outcome(measures, chances([row])[0].beaten is True)
-
-    def _compare(self, systems: Sequence[ScoreMatrix]) -> _Outcome:
-        less, more = (
-            evaluate(data, labels={"system": name}, options=Options(null=0), run=Run(level=self.level))
-            for name, data in zip(("less", "more"), systems, strict=True)
-        )
-        (comparison,) = compare([more, less], list(self.names))
-        name, apart = comparison.measure, comparison.pairs[0].difference
-        nearer = apart.low if needed.sign_of_leak(name) > 0 else apart.high  # the end nearer to none
-        result = MeasureResult.of(name, apart.value)
-        result = replace(result, low=apart.low, high=apart.high, bound=nearer, p_value=apart.p_value)
-        return _Outcome({name: result}, apart.p_value <= alpha(self.level))
+def _outcome(basis: Simulation, names: Sequence[str], level: float, number: int) -> _Outcome:
+    """Simulate a recording and evaluate it."""
+    data = simulated(basis.design, basis.shift, basis.seed, number)
+    row = evaluate(data, options=Options(null=_PERMUTATIONS), run=Run(seed=number, level=level))
+    return _Outcome({name: replace(row.metrics[name], null=None) for name in names}, chances([row])[0].beaten is True)
 
 
 def _expected(
@@ -225,25 +167,6 @@ def _expected(
         shown = float(np.mean(needed.sign_of_leak(name) * numbers[:, 3] <= needed.sign_of_leak(name) * bound))
     error = float(np.std(numbers[:, 2] - numbers[:, 1], ddof=1) / np.sqrt(len(results)))
     return Expected(name, true, value, low, high, high - low, limit, power, bound, shown, error)
-
-
-def _people_to_tell_apart(
-    basis: Simulation,
-    shifts: tuple[float, float],
-    outcomes: Mapping[int, Sequence[_Outcome]],
-    power: float,
-    level: float,
-) -> Requirement:
-    """Return how many people it takes until the interval of the difference excludes 0."""
-    name, sign = basis.measure, needed.sign_of_leak(basis.measure)
-    less, more = (needed.true_by_people(basis.design, shift, name) for shift in shifts)
-    # what is asked for is an upper limit below 0: that of the less leaking system minus the other
-    limits = {
-        size: np.array([-sign * float(outcome.measures[name].bound or 0.0) for outcome in simulations])
-        for size, simulations in outcomes.items()
-    }
-    people = needed_from_limits(limits, lambda n: sign * (less(n) - more(n)), 0.0, power, basis.seed, level)
-    return Requirement(name, 0.0, people)
 
 
 def plan_from_pilot(

@@ -11,11 +11,20 @@ from numpy.typing import ArrayLike
 
 from zeroevidence._typing import BoolArray, FloatArray
 from zeroevidence.calibrate.logistic import fit_logistic
-from zeroevidence.data.loaded_scores import FACTORS, LlrUnit, LoadedScores, RelaxedRule, Scale, natural_llrs
+from zeroevidence.data.loaded_scores import (
+    FACTORS,
+    LlrUnit,
+    LoadedScores,
+    RelaxedRule,
+    Scale,
+    composed_rule,
+    count_failures,
+    natural_llrs,
+)
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Pairs, Scores, check_classes
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.evaluation.rows.curves import ErrorRate, FittedOn, Threshold
+from zeroevidence.evaluation.rows.curves import Criterion, ErrorRate, FittedOn, Threshold
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.flags import Flag, flag
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
@@ -28,6 +37,7 @@ from zeroevidence.uncertainty.groups import find_clusters
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.spread import effective_number, estimate_spread
 
+_FAR = 1e300  # stands for infinite scores between which thresholds lie
 _MOST = 1.5  # ratio of sizes or spreads, a rule of thumb: beyond it thresholds of development people clearly miss
 _TRIALS = 1000  # whose spread is looked at
 _LEAST_SHARE = 0.5  # of scores that repeat another one, in both classes
@@ -50,7 +60,8 @@ def as_loaded(
             raise InputError("expected scores, or target and nontarget scores, not both")
         if isinstance(scores, LoadedScores):
             return replace(scores, relaxed=(*scores.relaxed, *relaxed))
-        return LoadedScores(scores, "arrays", None, tuple(relaxed))
+        written = scores.spellings if isinstance(scores, ScoreMatrix) else ()
+        return LoadedScores(scores, "arrays", None, (*relaxed, *composed_rule(written)))
     if nontarget is None:
         raise InputError("expected nontarget scores beside the target scores, or scores that say which are targets")
     pairs = Scores(scores, nontarget)  # type: ignore[arg-type]
@@ -278,9 +289,10 @@ def threshold(
     c_fa: float = C_FA,
     calibrate: Scores | ScoreMatrix | None = None,
     llr: LlrUnit | None = None,
+    criterion: Criterion = "bayes",
     run: Run = Run(),
 ) -> Threshold:
-    """Return the threshold of the cheapest decision, with its error rates on these scores.
+    """Return the threshold of the cheapest decision, or of another criterion, with its error rates on these scores.
 
     A logistic calibration turns scores into likelihood ratios, and the threshold is the score at which accepting
     becomes the cheaper decision. Fitted on the same scores it is slightly too good for them; `calibrate` names others.
@@ -302,6 +314,9 @@ def threshold(
         Scores of other people to calibrate on.
     llr
         The unit, where scores are likelihood ratios already: ``ln``, ``log10`` or ``log2`` of them, or ``lr``.
+    criterion
+        ``eer``: as bob chooses it, where both rates are closest on the scores of other people, or on these where there
+        are no others; ``min-hter``: where their mean is lowest.
     run
         Level of the intervals, which leave people out where they are known.
 
@@ -317,23 +332,51 @@ def threshold(
         if scores.scores is None:
             raise UsageError("the scores of finished results are not kept; expected a row that was just evaluated")
         data, scale, setup = scores.scores, Scale.of(scores.setup.relaxed), scores.setup.llr
+        others, failures = scores.others, count_failures(scores.setup.relaxed)
     else:
-        data, scale = _pairs(scores, nontarget), Scale(llr=llr)
+        data, scale, others, failures = _pairs(scores, nontarget), Scale(llr=llr), None, 0
         data = Scores(scale.measured(data.target), scale.measured(data.nontarget)) if llr is not None else data
         setup = None if llr is None else GIVEN
     fitted_on: FittedOn = "these scores" if setup is None else "nothing" if setup.is_given else "other people"
     if calibrate is not None:
-        fitted_on, (_, setup) = "other people", calibrate_pairs([(data, _pairs(calibrate, None))], Options())
+        others = _pairs(calibrate, None)
+        fitted_on, (_, setup) = "other people", calibrate_pairs([(data, others)], Options())
     elif setup is None:
         _, setup = calibrate_pairs([(data, data)], Options())
     level = bayes_threshold(prior, c_miss, c_fa)
     score = _score_of_llr(level, setup)
-    wrong = data.target < score, data.nontarget >= score
+    if criterion != "bayes":
+        fitted_on, chosen_on = ("these scores", data) if others is None else ("other people", others)
+        score = empirical_threshold(chosen_on.target, chosen_on.nontarget, criterion)
+        level = setup.weights[0] * score + setup.biases[0]
+    wrong = data.target < np.float64(score), data.nontarget >= np.float64(score)  # not in single precision
     miss, false_alarm = (_rate(data, errors, target=side == 0, level=run.level) for side, errors in enumerate(wrong))
     dcf = float(dcf_of_rates(miss.value, false_alarm.value, prior, c_miss, c_fa))
     rates, hter = (miss, false_alarm, dcf), (miss.value + false_alarm.value) / 2.0
     given = prior, c_miss, c_fa, *rates, fitted_on, run.level, scale.negate
-    return Threshold(scale.written(score), level, *given, hter if fitted_on == "other people" else None)
+    chosen = Threshold(scale.written(score), level, *given, hter if fitted_on == "other people" else None, criterion)
+    if not failures:
+        return chosen
+    fta = failures / (failures + len(data))
+    return replace(chosen, fta=fta, far=false_alarm.value * (1.0 - fta), frr=fta + miss.value * (1.0 - fta))
+
+
+def empirical_threshold(target: FloatArray, nontarget: FloatArray, criterion: Criterion) -> float:
+    """Return the highest of the thresholds between scores at which a criterion is met best.
+
+    Examples
+    --------
+    >>> target, nontarget = np.array([0.5, 2.0, 3.0]), np.array([-1.0, 0.0, 1.0])
+    >>> empirical_threshold(target, nontarget, "eer"), empirical_threshold(target, nontarget, "min-hter")
+    (0.75, 1.5)
+    """
+    scores = np.unique(np.clip(np.concatenate((target, nontarget)).astype(np.float64), -_FAR, _FAR))
+    ends = scores[0], np.nextafter(scores[-1], np.inf)
+    levels = np.concatenate((ends[:1], scores[:-1] + np.diff(scores) / 2.0, ends[1:]))
+    rejected = np.searchsorted(np.sort(target), levels) * len(nontarget)
+    accepted = (len(nontarget) - np.searchsorted(np.sort(nontarget), levels)) * len(target)
+    cost = np.abs(rejected - accepted) if criterion == "eer" else rejected + accepted
+    return float(levels[np.flatnonzero(cost == cost.min())[-1]])
 
 
 def _score_of_llr(llr: float, setup: LlrSetup) -> float:

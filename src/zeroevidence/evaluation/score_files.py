@@ -9,7 +9,6 @@ from typing import get_args
 
 from zeroevidence.data.files import is_folder, naming_file
 from zeroevidence.data.formats.input_file import uncompressed_name
-from zeroevidence.data.formats.lists import LABELS, find_systems, read_systems
 from zeroevidence.data.formats.scores.read import diagnose, diagnose_lists, is_score_list, read_score_lists, read_scores
 from zeroevidence.data.formats.scores.score_format import ReadingOptions
 from zeroevidence.data.formats.voiceprivacy_folders import find_kit_scores
@@ -29,6 +28,7 @@ from zeroevidence.evaluation.scores import evaluate
 from zeroevidence.run import Each, Run, setting
 
 _ONCE = "once for all SCORES, or once for each"
+LABELS = ("system", "dataset", "split", "sex", "enrolment", "trial", "attacker")
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ class ScorePaths:
 def score_files(paths: ScorePaths) -> list[ScoreFile]:
     """Score files with their keys; folders are opened up into theirs.
 
-    A folder is the result folder of a VoicePrivacy challenge, or holds a table of systems, as `read_systems` describes.
+    A folder is the result folder of a VoicePrivacy challenge.
     """
     scores, keys, systems = paths.scores, paths.keys, paths.systems
     targets, nontargets = paths.targets, paths.nontargets
@@ -310,8 +310,7 @@ def _resolved(
     for index, path in enumerate(scores):
         key = keys[index if len(keys) == len(scores) else 0] if keys else None
         if path != "-" and is_folder(path):
-            table = find_systems(path)
-            for row in find_kit_scores(path, key=key) if table is None else read_systems(table):
+            for row in find_kit_scores(path, key=key):
                 row_labels = {**row.labels, **({"system": systems[index]} if systems else {})}
                 row_key, row_speakers = (None if file is None else str(file) for file in (row.key, row.speakers))
                 about = About() if row.threat is None else About.against(row.threat)

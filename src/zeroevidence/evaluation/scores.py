@@ -11,7 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zeroevidence.calibrate.pav import count, rank
-from zeroevidence.data.loaded_scores import LlrUnit, LoadedScores, RelaxedRule, SameSession, Scale, check_units
+from zeroevidence.data.loaded_scores import (
+    LlrUnit,
+    LoadedScores,
+    RelaxedRule,
+    SameSession,
+    Scale,
+    check_units,
+    count_failures,
+)
 from zeroevidence.data.matrix import FoldedScores, ScoreMatrix, closed_set_search
 from zeroevidence.data.preparing import sort_by_name
 from zeroevidence.data.scores import Scores, are_decisions
@@ -175,6 +183,8 @@ class _Task:
         How the scores became LLRs, where they were calibrated on other people.
     closed_set
         The comparisons of the search, where it leaves out some.
+    others
+        Scores of other people that thresholds may be chosen on: those of calibration, or else of development.
     others_unchecked
         Whether nobody knows that development and calibration scores are of other people.
     same_session
@@ -191,6 +201,7 @@ class _Task:
     relaxed: tuple[RelaxedRule, ...]
     development: Scores | None = None
     llr: LlrSetup | None = None
+    others: Scores | None = None
     others_unchecked: bool = False
     closed_set: Scores | None = None
     same_session: SameSession | None = None
@@ -227,6 +238,7 @@ class _Task:
             recordings=recordings,
             replicates=replicates,
             scores=self.scores,
+            others=self.others,
         )
         return flag_row(row)
 
@@ -263,6 +275,8 @@ class _Task:
 
     def _counts(self, result: SearchResult | None) -> dict[str, int]:
         counts = {name: round(len(getattr(self.scores, name)) / self.splits) for name in ("target", "nontarget")}
+        if failures := count_failures(self.relaxed):
+            counts["failures"] = failures
         if self.scores.speakers is not None:
             counts["speakers"] = len(self.scores.speakers)
         if result is not None and self.search is not None:
@@ -371,7 +385,7 @@ def _task(
     ranked = rank(pairs.target, pairs.nontarget)
     if pairs.target_pairs is None:  # nobody is named, so that only the scores themselves can put them in order
         pairs = Scores(ranked.target, ranked.nontarget)
-    calibration = None if calibrate is None else _calibration_scores(calibrate, pairs)
+    _, calibration = _development(calibrate, None, pairs)  # for single scores alone
     check_units(loaded, *(other for other in (dev, calibrate) if isinstance(other, LoadedScores)))
     given = Scale.of(loaded.relaxed).llr is not None
     llrs, llr = _calibrated(pairs, development, calibration, options, given=given)
@@ -389,6 +403,7 @@ def _task(
         relaxed=loaded.relaxed,
         development=development,
         llr=llr,
+        others=development if calibration is None else calibration,
         others_unchecked=any(side.speakers is None for other in others for side in (pairs, other)),
         closed_set=closed_set,
         same_session=loaded.same_session,
@@ -410,13 +425,6 @@ def _development(
     if matrix is None:
         raise InputError("the development scores do not form rows: expected each trial against every enrolment")
     return matrix, development
-
-
-def _calibration_scores(calibrate: Scores | ScoreMatrix | LoadedScores, pairs: Scores) -> Scores:
-    """Scores of other people as pairs, to calibrate single scores on."""
-    data = (calibrate.data if isinstance(calibrate, LoadedScores) else calibrate).to_scores()
-    check_disjoint(pairs, data)
-    return data
 
 
 def _calibrated(

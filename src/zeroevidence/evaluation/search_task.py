@@ -8,7 +8,6 @@ from math import nan
 from typing import Protocol
 
 import numpy as np
-from scipy.special import stdtrit
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.calibrate.rows import AffineCalibration, Fold, RowFit
@@ -208,16 +207,9 @@ def name_codes(names: StrArray) -> IntArray:
     return np.unique(names, return_inverse=True)[1].astype(np.int64)
 
 
-def mean_over_folds(curves: Sequence[tuple[int, SizeCurve]], level: float) -> Curve:
-    """The mean of curves over the same numbers of identities, each of so many trials; with limits of those drawn."""
+def mean_over_folds(curves: Sequence[tuple[int, SizeCurve]]) -> Curve:
+    """The mean of curves over the same numbers of identities, each of so many trials."""
     _, first = curves[0]
     weights = [trials for trials, _ in curves]
     mean = np.average([curve.y for _, curve in curves], axis=0, weights=weights)
-    curve = as_curve(first.x, mean, first.baseline)
-    if first.draws is None:
-        return curve
-    draws = np.average([np.asarray(part.draws) for _, part in curves], axis=0, weights=weights)
-    error = draws.std(axis=0, ddof=1) / np.sqrt(len(draws))
-    half = stdtrit(len(draws) - 1, (1.0 + level) / 2.0) * error
-    ends = mean - half, np.minimum(mean + half, first.highest)
-    return replace(curve, low=tuple(ends[0].tolist()), high=tuple(ends[1].tolist()))
+    return as_curve(first.x, mean, first.baseline)

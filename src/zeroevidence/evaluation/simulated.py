@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import ndtr, ndtri
 from scipy.stats import t as student
 
+from zeroevidence._scipy import ndtr, ndtri
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.pav import rank
 from zeroevidence.data.matrix import ScoreMatrix
@@ -27,7 +26,7 @@ _MOST_ROWS = 20_000
 _SEARCH_ERROR = 0.005  # of a value from so many scores, as a share of the range of the measure
 _LARGEST_SHIFT = 12.0  # standard deviations: both classes are fully separated
 _PURPOSE = 7  # keeps what is drawn here apart from other draws of the seed
-_COUNTS = 9  # keeps numbers of recordings apart, which compared systems share
+_COUNTS = 9  # keeps numbers of recordings apart
 _PARETO = 1.5  # exponent of the law of numbers of recordings
 _MOST_TIMES = 60.0  # as many recordings as those who have fewest: people count as a quarter of their number
 _MEAN_TIMES = 3.0 - 2.0 / float(np.sqrt(_MOST_TIMES))  # mean of that law
@@ -157,15 +156,12 @@ def _times(quantiles: FloatArray) -> FloatArray:
     return np.asarray(np.minimum((1.0 - quantiles) ** (-1.0 / _PARETO), _MOST_TIMES))
 
 
-def simulated(design: Design, shift: float, seed: int, *number: int) -> ScoreMatrix:
-    """One simulated recording: every utterance against everybody; `number` tells the simulations of a seed apart.
-
-    Simulations whose first number is the same have the same numbers of recordings.
-    """
+def simulated(design: Design, shift: float, seed: int, number: int) -> ScoreMatrix:
+    """One simulated recording: every utterance against everybody; `number` tells the simulations of a seed apart."""
     n = design.people
     rng, of_counts = (
         np.random.default_rng(np.random.SeedSequence(entropy=seed, spawn_key=key))
-        for key in ((_PURPOSE, n, *number), (_PURPOSE, _COUNTS, n, *number[:1]))
+        for key in ((_PURPOSE, n, number), (_PURPOSE, _COUNTS, n, number))
     )
     times = _times(of_counts.random(n))
     speaker = np.repeat(np.arange(n), design.recordings(times))
@@ -177,20 +173,6 @@ def simulated(design: Design, shift: float, seed: int, *number: int) -> ScoreMat
     scores[np.arange(len(speaker)), speaker] += shift * design.factors(rng.standard_normal(n), times)[speaker]
     names = np.char.add("s", np.arange(n).astype(str))
     return ScoreMatrix(scores, speaker, trial_speakers=names[speaker], enrolment_speakers=names)
-
-
-def simulated_systems(
-    design: Design, shifts: Sequence[float], shared: float, seed: int, number: int
-) -> list[ScoreMatrix]:
-    """Several systems on the same recordings; `shared` is the share of the variance that all have in common."""
-    common = simulated(design, 0.0, seed, number)
-    systems = []
-    for system, shift in enumerate(shifts, 1):
-        separate = simulated(design, 0.0, seed, number, system)
-        scores = np.sqrt(shared) * common.scores + np.sqrt(1.0 - shared) * separate.scores
-        scores[np.arange(len(common.mated)), common.mated] += shift
-        systems.append(replace(common, scores=scores))
-    return systems
 
 
 def truth(design: Design, shift: float) -> dict[str, float]:

@@ -6,4 +6,4 @@ used.
 
 from zeroevidence._lazy import attach
 
-__getattr__, __dir__, __all__ = attach(__name__, __file__)
+__getattr__, __dir__ = attach(__name__, __file__)

@@ -13,7 +13,7 @@ import numpy as np
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.data.embeddings import Embeddings, mated_rows, require_embeddings
 from zeroevidence.data.files import ArrayOnDisk, naming_file, open_array, reading_file, unreadable_reason
-from zeroevidence.data.loaded_scores import RelaxedRule, Rule
+from zeroevidence.data.loaded_scores import RelaxedRule, composed_rule
 from zeroevidence.data.preparing import compared_with_itself, find_same
 from zeroevidence.data.scores import as_array
 from zeroevidence.errors import InputError, UsageError
@@ -271,11 +271,8 @@ def pair(trial: Embeddings, enrol: Embeddings, *, scoring: Scoring = "cosine", a
         raise InputError("trials without speakers; expected the speaker of each, in the file, beside it or in a list")
     same, equal = find_same(trial, enrol)
     relaxed = compared_with_itself(trial.ids[same], allow=allow_same)
-    counts: dict[Rule, int] = {
-        "equal-vectors": int(equal.sum()),
-        "names-composed": trial.respelled + enrol.respelled,
-    }
-    relaxed += tuple(RelaxedRule(rule, count) for rule, count in counts.items() if count)
+    relaxed += (RelaxedRule("equal-vectors", int(equal.sum())),) if equal.any() else ()
+    relaxed += composed_rule(trial.spellings | enrol.spellings)
     enrol = one_per_person(enrol, scoring=scoring)
     mated = mated_rows(trial, enrol)
     enrolled = np.flatnonzero(mated >= 0)

@@ -1,4 +1,4 @@
-"""Utility of protected speech: word error rate, recall of classes such as emotions, length and pitch."""
+"""Utility of protected speech: word errors, recall of classes such as emotions, length, pitch and opinion."""
 
 from __future__ import annotations
 
@@ -122,3 +122,27 @@ def _pitch_correlation(view: object) -> float | None:
     if not isinstance(view, PitchView) or not view.utterances:
         return None
     return view.correlations / view.utterances
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpinionView:
+    """Predicted opinion scores, summed over recordings, how many there are, and by how much protection changed them."""
+
+    scores: float
+    recordings: float
+    change: float | None = None
+
+
+_opinion_measure = partial(utility_measure, unit="opinion", references=("stahl2025",), better="up")
+
+
+@_opinion_measure("mos", "predicted MOS", limits=(1.0, 5.0), place=50, headline=240)
+def _mos(view: object) -> float | None:
+    """How good speech sounds: opinion score that DistillMOS predicts, from 1 (bad) to 5 (excellent), on average."""
+    return view.scores / view.recordings if isinstance(view, OpinionView) else None
+
+
+@_opinion_measure("mos_change", "change of MOS", limits=(-4.0, 4.0), place=51, headline=250)
+def _mos_change(view: object) -> float | None:
+    """Predicted opinion score of protected speech over that of the original recording, on average."""
+    return None if not isinstance(view, OpinionView) or view.change is None else view.change / view.recordings

@@ -11,8 +11,8 @@ from math import ceil
 from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from numpy.typing import ArrayLike
-from scipy.special import bdtrik
 
+from zeroevidence._scipy import bdtrik
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.calibrate.pav import Blocks, Counts, pool, pool_laplace
 from zeroevidence.data.preparing import are_reversed

@@ -6,4 +6,4 @@ Names are imported when they are first used, so a GPU node with only torch and N
 
 from zeroevidence._lazy import attach
 
-__getattr__, __dir__, __all__ = attach(__name__, __file__)
+__getattr__, __dir__ = attach(__name__, __file__)

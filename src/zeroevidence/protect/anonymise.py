@@ -5,38 +5,35 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from zeroevidence import __version__
 from zeroevidence.attack.voice_transforms import VoiceTransform, utterance_problem
 from zeroevidence.attack.voice_transforms import protect as protect_voice
-from zeroevidence.data.audio import RATES, encode_audio, load_speech, read_header
+from zeroevidence.data.audio import RATES, encode_audio, is_silent, load_audio, load_speech, read_header
 from zeroevidence.data.corpus import SUFFIXES, Corpus, Utterance, path_below
 from zeroevidence.data.formats.corpora import read_corpus
 from zeroevidence.data.formats.corpus_files import read_files
 from zeroevidence.data.formats.lists import read_transcripts
 from zeroevidence.data.store import Store, digest
+from zeroevidence.data.waves import LONGEST_PIECE
 from zeroevidence.data.writing import lock_folder, write_file
 from zeroevidence.errors import InputError, OutputError, Problem, UsageError
 from zeroevidence.parallel import compute_each
 from zeroevidence.protect import release
+from zeroevidence.protect.pieces import TABLE, Digests, LongRecording, cut_recording, pieces_table, write_long
 from zeroevidence.protect.voices import VoiceProtector, find_voice_protectors, load_protector
-from zeroevidence.protect.voices.cascade import with_transcripts
+from zeroevidence.protect.voices.cascade import recognise_language, with_language, with_transcripts
+from zeroevidence.protect.voices.speech_models import RATE
 from zeroevidence.run import Run, setting
 
 _SEED = digest("seed and settings")  # key of the entry that holds them
 _TOGETHER = 8  # recordings that a process writes at a time
-
-
-@dataclass(frozen=True, slots=True)
-class Digests:
-    """SHA-256 of an original file and of what was written for one utterance of it, and the channels of the original."""
-
-    original: str
-    anonymised: str
-    channels: int
+_LANGUAGE_SAMPLE = 12  # recordings in which a language is recognised
+AUTO = "auto"  # in place of a language
 
 
 def journal_of(folder: str | Path) -> Store:
@@ -48,6 +45,7 @@ def journal_of(folder: str | Path) -> Store:
     return Store(place.with_name(f".{place.name}.progress"), "recordings")
 
 
+PIECES = (1.0, LONGEST_PIECE)  # seconds
 FORMATS = tuple(suffix.removeprefix(".") for suffix in SUFFIXES)
 
 
@@ -63,6 +61,8 @@ class Anonymised:
         Its card, as ``protector.json`` holds it.
     refused
         Recordings that could not be anonymised, and why; they are not in the folder.
+    silenced
+        Pieces of long recordings that could not be anonymised, and why; they are silent.
 
     Examples
     --------
@@ -80,6 +80,7 @@ class Anonymised:
     folder: Path
     card: release.ProtectorCard
     refused: tuple[Problem, ...]
+    silenced: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +94,15 @@ class AnonymiseOptions:
     format
         Format of the files, such as flac; that of each original unless given.
     transcripts
-        File of what was said (Kaldi ``text``), in place of the recogniser of a cascade.
+        File of what was said (Kaldi ``text``), in place of the recogniser of a cascade, which hears the others.
+    language
+        Language of the speech, for a cascade: its code, or ``auto`` to recognise it.
     seed
         Decides what is drawn; a secret one unless given, because whoever has it can undo draws.
     keep_seed
         Whether the card states the seed.
+    piece
+        Longest piece that a recording which is longer than two of them is cut into, and standard input.
 
     Examples
     --------
@@ -113,8 +118,15 @@ class AnonymiseOptions:
     )
     transcripts: str | Path | None = setting(
         None,
-        "What was said: lines of `utterance word ...` (Kaldi text); in place of the recogniser of a cascade.",
+        "What was said: lines of `utterance word ...` (Kaldi text); in place of the recogniser of a cascade, which "
+        "hears recordings that are not in it.",
         metavar="FILE",
+    )
+    language: str | None = setting(
+        None,
+        f"Language of the speech, for a cascade: a code such as de, or {AUTO} to recognise it [default: that of the "
+        "cascade's voice, English].",
+        metavar="CODE",
     )
     seed: int | None = setting(
         None,
@@ -123,11 +135,21 @@ class AnonymiseOptions:
         least=0,
     )
     keep_seed: bool = setting(False, "State the seed in protector.json.")
+    piece: float | None = setting(
+        None,
+        "Longest piece in seconds; recordings longer than two are cut at pauses [default: 28, and 4 from standard "
+        "input].",
+        least=PIECES[0],
+        most=PIECES[1],
+        metavar="SECONDS",
+    )
 
     def __post_init__(self) -> None:
         """Refuse what cannot be written."""
         if self.rate is not None and not RATES[0] <= self.rate <= RATES[1]:
             raise UsageError(f"{self.rate} Hz; expected {RATES[0]} to {RATES[1]}")
+        if self.piece is not None and not PIECES[0] <= self.piece <= PIECES[1]:
+            raise UsageError(f"pieces of {self.piece:g} s; expected {PIECES[0]:g} to {PIECES[1]:g} s")
         if self.format is not None and self.format not in FORMATS:
             raise UsageError(f"unknown format {self.format!r}; expected one of {', '.join(FORMATS)}")
 
@@ -144,7 +166,8 @@ def anonymise(
     """Write a corpus of the same layout with the voice of every recording protected.
 
     Speakers, roles, splits, attributes and transcripts are kept, and so are rates and formats unless asked otherwise.
-    Channels are averaged. A run that was interrupted continues where it stopped.
+    Channels are averaged. A run that was interrupted continues where it stopped. Long recordings are protected in
+    pieces, cut at pauses; ``pieces.csv`` says where each piece lies in the original and in the anonymised recording.
 
     Parameters
     ----------
@@ -159,7 +182,8 @@ def anonymise(
     overwrite
         Whether files that are there are replaced.
     run
-        Cores that share the work, on which the result does not depend, and the progress.
+        Cores that share the work, or the workers of its scheduler, which must see both folders under the same paths;
+        the result does not depend on them.
 
     Returns
     -------
@@ -180,9 +204,14 @@ def anonymise(
     ...
     zeroevidence.errors.UsageError: unknown format 'pdf'; expected one of wav, flac, ogg, opus, mp3
     """
-    make = _protector_maker(protect, options.transcripts)
-    make(0)  # an unknown name is refused before anything is read
+    said = {} if options.transcripts is None else read_transcripts(options.transcripts)
+    if options.language not in (None, AUTO):
+        protect = with_language(protect, str(options.language))
+    make = load_protector if options.transcripts is None else partial(_load_with_transcripts, said)
+    make(protect)  # an unknown name is refused before anything is read
     original, home = read_corpus(corpus, draw=False), Path(folder)
+    if options.language == AUTO:
+        protect = with_language(protect, _recognised_language(original, run))
     refuse_original(original, corpus, folder)
     targets = target_paths(original, options.format)
     with lock_folder(home, continued_from=["."]):
@@ -191,12 +220,15 @@ def anonymise(
             journal.remove()
         kept_seed, kept_settings = seed_and_settings(journal)
         seed = next(seed for seed in (options.seed, kept_seed, secrets.randbits(62)) if seed is not None)
-        protector = make(seed)
-        settings = digest(protector.name, protector.fingerprint, str(options.rate), str(options.format), __version__)
+        protector, plain = make(protect, seed=seed), load_protector(protect, seed=seed)
+        seconds = options.piece or LONGEST_PIECE
+        chosen = (str(options.rate), str(options.format), str(seconds))
+        settings = digest(plain.name, plain.fingerprint, *chosen, __version__)
         if kept_settings != settings:
             _refuse_existing(home, unfinished=kept_seed is not None, overwrite=overwrite)
             _begin(journal, seed, settings)
-        outcomes = _write_all(original, targets, _Writing(protector, home, options.rate, journal, settings), run)
+        writing = _Writing(protector, home, options.rate, seconds, journal, settings, said)
+        outcomes = _write_all(original, targets, writing, run)
         problems = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Problem)}
         written = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Digests)}
         if not written:
@@ -205,7 +237,8 @@ def anonymise(
             raise InputError.of([replace(first, reason=f"{first.reason}{helps}"), *others], "")
         release.write_lists(read_files(corpus), Path(corpus), home, {name: targets[name] for name in written})
         digests = release.digest_list({targets[name].as_posix(): each.anonymised for name, each in written.items()})
-        draws = _draws(protect)
+        draws, silenced = _draws(protect), _silenced(original, written)
+        _write_table(home / TABLE, pieces_table(written))
         description = release.Release(
             version=__version__,
             rate=options.rate,
@@ -220,22 +253,31 @@ def anonymise(
             original=release.text_digest(release.digest_list({name: each.original for name, each in written.items()})),
             digests=release.text_digest(digests),
             mixed=sum(each.channels > 1 for each in written.values()),
+            silenced=len(silenced),
         )
         card = release.protector_card(protect)
-        parts = tuple(part for part in card.parts if options.transcripts is None or part.role != "recogniser")
+        heard = any(name not in said for name in written)
+        parts = tuple(part for part in card.parts if heard or part.role != "recogniser")
         card = replace(card, parts=parts, release=description)
         release.write_release(home, card, digests)
         if not problems:
             journal.remove()
-    return Anonymised(home, card, tuple(problems.values()))
+    return Anonymised(home, card, tuple(problems.values()), silenced)
 
 
-def _protector_maker(name: str, transcripts: str | Path | None) -> Callable[[int], VoiceProtector]:
-    """Return what makes the protector of a seed."""
-    if transcripts is None:
-        return lambda seed: load_protector(name, seed=seed)
-    said = read_transcripts(transcripts)
-    return lambda seed: with_transcripts(load_protector(name, seed=seed), said)
+def _load_with_transcripts(said: Mapping[str, str], name: str, *, seed: int = 0) -> VoiceProtector:
+    return with_transcripts(load_protector(name, seed=seed), said)
+
+
+def _recognised_language(corpus: Corpus, run: Run) -> str:
+    """Return the language of most recordings, of some from all over the corpus."""
+    some = list(corpus)[:: -(-len(corpus) // _LANGUAGE_SAMPLE)]
+    counts = recognise_language(load_speech(each, RATE).wave for each in some)
+    if not counts:
+        raise InputError(f"no language is sure in {len(some)} recordings; expected --language with its code")
+    language, number = counts.most_common(1)[0]
+    run.say(f"note: the language is {language}, as recognised in {number} of {len(some)} recordings")
+    return language
 
 
 def seed_and_settings(journal: Store) -> tuple[int | None, str | None]:
@@ -271,6 +313,28 @@ def _draws(name: str) -> release.Draws:
     return "program" if any(kind.name == "command" for kind in find_voice_protectors(name)) else "none"
 
 
+def _silenced(corpus: Corpus, written: Mapping[str, Digests]) -> tuple[Problem, ...]:
+    """Return which pieces of recordings are silent because they were refused."""
+    return tuple(
+        Problem(
+            str(utterance.path),
+            None,
+            f"utterance {utterance.id!r}, {piece.start:.1f} to {piece.end:.1f} s: {piece.refused}; silent there",
+        )
+        for utterance in corpus
+        if utterance.id in written
+        for piece in written[utterance.id].pieces
+        if piece.refused
+    )
+
+
+def _write_table(path: Path, table: str) -> None:
+    if table:
+        write_file(path, table)
+    else:  # that of an earlier run
+        path.unlink(missing_ok=True)
+
+
 @dataclass(frozen=True, slots=True)
 class _Writing:
     """Anonymises recordings, writes them, and notes each in the journal."""
@@ -278,44 +342,59 @@ class _Writing:
     protector: VoiceTransform
     home: Path
     rate: int | None
+    seconds: float
     journal: Store
     settings: str
+    said: Mapping[str, str]
 
-    def __call__(self, part: Sequence[tuple[Utterance, Path]]) -> list[Digests | Problem]:
-        """Return the digests of both files of each recording, or why it is refused."""
+    def __call__(self, part: Sequence[tuple[Utterance, Path]]) -> list[Digests | LongRecording | Problem]:
+        """Return the digests of both files of each recording, why it is refused, or how it is cut if it is long."""
         return [self._write(utterance, self.home / target) for utterance, target in part]
 
-    def _write(self, utterance: Utterance, target: Path) -> Digests | Problem:
+    def _write(self, utterance: Utterance, target: Path) -> Digests | LongRecording | Problem:
         try:
             original = release.file_digest(utterance.path)
-            key = digest(self.settings, utterance.id, original)
-            before = self.journal.load(key)
-            original_rate, _, subtype, channels = read_header(utterance.path)
-            if before is not None and target.is_file() and release.file_digest(target) == before.decode():
-                return Digests(original, before.decode(), channels)
-            rate = self.rate or original_rate
+            key = digest(self.settings, utterance.id, original, self.said.get(utterance.id, ""))
+            before = self.journal.load_value(key, Digests)
+            if before is not None and target.is_file() and release.file_digest(target) == before.anonymised:
+                return before
+            original_rate, length, subtype, channels = read_header(utterance.path)
+            rate, written = self.rate or original_rate, Digests(original, "", channels)
+            if length > 2 * self.seconds:  # of the file
+                pieces, *facts = cut_recording(utterance, original_rate, self.seconds)
+                if len(pieces) > 1 and utterance.id not in self.said:
+                    return LongRecording(utterance, target, rate, subtype, written, key, pieces, *facts)
+                # a part that is heard is all that a protector needs which reads what was said in all of it
+                utterance = next((part for part in pieces if not is_silent(load_audio(part, rate))), utterance)
             wave = protect_voice(load_speech(utterance, rate).wave, rate, utterance, self.protector)
             data = encode_audio(target, wave, rate, subtype)
         except InputError as error:
             return utterance_problem(utterance, error)
         write_file(target, data)
-        anonymised = hashlib.sha256(data).hexdigest()
-        self.journal.save(key, anonymised.encode())
-        return Digests(original, anonymised, channels)
+        written = replace(written, anonymised=hashlib.sha256(data).hexdigest())
+        self.journal.save_value(key, written)
+        return written
 
 
 def _write_all(corpus: Corpus, targets: dict[str, Path], writing: _Writing, run: Run) -> dict[str, Digests | Problem]:
     """Return the outcome of each recording, in the order of the corpus."""
     size = max(1, min(_TOGETHER, len(corpus) // (4 * run.workers)))
     pairs = [(utterance, targets[utterance.id]) for utterance in corpus]
+    if run.scheduler is not None:  # its workers are in other folders
+        pairs = [(replace(utterance, path=utterance.path.absolute()), target) for utterance, target in pairs]
+        writing = replace(writing, home=writing.home.absolute())
     # the first by itself, which shows whether it is slow
     parts = [pairs[:1], *(pairs[first : first + size] for first in range(1, len(pairs), size))]
-    outcomes: dict[str, Digests | Problem] = {}
+    outcomes: dict[str, Digests | LongRecording | Problem] = {}
     step = run.progress("anonymising", "recordings")
     for part, results in zip(parts, compute_each(writing, parts, run, little=True), strict=True):
         outcomes |= {utterance.id: outcome for (utterance, _), outcome in zip(part, results, strict=True)}
         step(len(outcomes), len(corpus))
-    return outcomes
+    recordings = [outcome for outcome in outcomes.values() if isinstance(outcome, LongRecording)]
+    written = dict(write_long(recordings, writing.protector, writing.journal, run) if recordings else ())
+    return {
+        name: written[name] if isinstance(outcome, LongRecording) else outcome for name, outcome in outcomes.items()
+    }
 
 
 def target_paths(corpus: Corpus, suffix: str | None = None) -> dict[str, Path]:

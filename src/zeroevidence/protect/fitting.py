@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,7 +25,6 @@ from zeroevidence.run import Run, no_step
 DEFAULT_LIMIT = Limit("eer", 0.01, added=True)  # of the default protector
 PLAIN_PROTECTOR = "transport"  # the default where nobody can be verified
 KEEPING_PROTECTOR = "flow"  # the default with a second attribute to keep, or with a preset
-MANY_PEOPLE = 200  # from so many on, a flow with a covariance for each class can do better than linear maps
 
 
 def protectors_that_keep() -> list[str]:
@@ -41,7 +39,7 @@ class FitOptions:
     Parameters
     ----------
     kind
-        Name of an attribute protector. Unless given, it is the best of `default_candidates` within the limit; `flow`
+        Name of an attribute protector. Unless given, it is the best of `quick_protectors` within the limit; `flow`
         with a second attribute to keep or a preset; and `transport` without noise where nobody can be verified (see
         `why_not_verified`).
     parameters
@@ -122,7 +120,9 @@ def fit(data: Embeddings, attribute: str, options: FitOptions = FitOptions(), ru
     data, boundaries = cut_into_classes(sort_by_name(require_embeddings(data)), attribute, options.classes)
     kind, parameters, keep, choice = options.kind, options.parameters, options.keep, None
     if options.limit is not None or (options.plain and why_not_verified(data, attribute) is None):
-        candidates = default_candidates(data, attribute) if kind is None else {kind: dict(parameters)}
+        candidates = (
+            {name: dict[str, Any]() for name in quick_protectors()} if kind is None else {kind: dict(parameters)}
+        )
         limit = Limit.parse(options.limit) if isinstance(options.limit, str) else options.limit
         nearest, most = limit is None, options.attacker_people
         choice = search(
@@ -153,20 +153,6 @@ def cut_into_classes(data: Embeddings, attribute: str, classes: int | None) -> t
         return data, ()
     boundaries = quantile_boundaries(data, attribute, classes)
     return cut_number(data, attribute, boundaries), boundaries
-
-
-def default_candidates(data: Embeddings, attribute: str) -> dict[str, dict[str, Any]]:
-    """Return the protectors that the default is chosen from, with their parameters.
-
-    They are those of `quick_protectors` and, for two classes of many people, a flow with a covariance for each class
-    where torch is installed.
-    """
-    candidates: dict[str, dict[str, Any]] = {kind: {} for kind in quick_protectors()}
-    people = len(np.unique(require_speakers(data)))
-    two = len(np.unique(attribute_labels(data, attribute))) == 2
-    if people >= MANY_PEOPLE and two and find_spec("torch") is not None:
-        candidates["flow"] = {"covariances": "classes"}
-    return candidates
 
 
 def why_not_verified(data: Embeddings, attribute: str) -> str | None:

@@ -218,7 +218,7 @@ class _Description:
 
 
 def _restored(description: _Description, arrays: Mapping[str, Any], path: Path) -> EmbeddingProtector:
-    """Return the protector, after a test on a vector that its arrays fit together."""
+    """Return the protector, after a test on two vectors that its arrays fit together."""
     try:
         protector = make_protector(description.protector, description.parameters)
         protector.classes_ = np.array(description.classes)
@@ -228,8 +228,9 @@ def _restored(description: _Description, arrays: Mapping[str, Any], path: Path) 
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             protector.restore(dict(arrays))
-            with suppress(InputError):  # the vector may be out of range
-                protector.transform(np.ones((2, description.dimension)))
+            for speakers in (None, ["a", "a"]):  # vectors by themselves, and people as a whole
+                with suppress(InputError):  # the vector may be out of range
+                    protector.transform(np.ones((2, description.dimension)), speakers=speakers)
     except MissingExtra:
         raise
     except Exception as error:  # arrays of another shape fail wherever they meet

@@ -77,6 +77,8 @@ class Release:
         SHA-256 of the file that lists the digests of the anonymised recordings.
     mixed
         Number of recordings whose channels were averaged into one.
+    silenced
+        Number of pieces of long recordings that could not be anonymised and are silent.
     """
 
     version: str
@@ -89,6 +91,7 @@ class Release:
     original: str
     digests: str
     mixed: int = 0
+    silenced: int = 0
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -103,12 +106,18 @@ class Release:
         count = f"{self.recordings} recording{'s'[: self.recordings != 1]}"
         refused = f", {len(self.refused)} refused" if self.refused else ""
         mixed = (f"{self.mixed} of several channels, which were averaged into one.",) if self.mixed else ()
-        return (f"{count}{refused}; {rate}, {format_text}; zeroevidence {self.version}.", *mixed, draws)
+        silent = (
+            "1 piece of a long recording was refused and is"
+            if self.silenced == 1
+            else (f"{self.silenced} pieces of long recordings were refused and are")
+        )
+        silenced = (f"{silent} silent, as pieces.csv lists.",) if self.silenced else ()
+        return (f"{count}{refused}; {rate}, {format_text}; zeroevidence {self.version}.", *mixed, *silenced, draws)
 
 
 def shown_fields(card: Mapping[str, Any]) -> dict[str, Any]:
     """Return a card as `ProtectorCard.to_dict` returns it, with its parts and its release in words."""
-    shown = dict(card)
+    shown = {name: value for name, value in card.items() if name != "sha256"}
     if card.get("parts"):
         shown["parts"] = [str(ProtectorPart(**part)) for part in card["parts"]]
     if card.get("release"):
@@ -135,9 +144,14 @@ class ProtectorCard:
         return any(part.role == "recogniser" for part in self.parts)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the card as plain values, for JSON; without parts and a release where there are none."""
+        """Return the card as plain values, for JSON; without parts and a release where there are none.
+
+        That of a release has the SHA-256 of all that it says, by which a card that was changed is told.
+        """
         values = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-        return {name: value for name, value in values.items() if name not in ("parts", "release") or value}
+        values = {name: value for name, value in values.items() if name not in ("parts", "release") or value}
+        digest = {"sha256": text_digest(json.dumps(values, sort_keys=True))} if self.release else {}
+        return values | digest
 
     def to_text(self, width: int | None = None) -> str:
         """Return the card as lines, one field each, wrapped to a `width` unless it is None."""
@@ -221,7 +235,12 @@ def read_card(folder: str | Path) -> ProtectorCard | None:
     if not is_file(file):
         return None
     with reading_file(file, "card"):
-        return typed(ProtectorCard, load_json(file), "card")
+        values = load_json(file)
+        digest = values.pop("sha256", None) if isinstance(values, dict) else None
+        card = typed(ProtectorCard, values, "card")
+        if digest is not None and card.to_dict().get("sha256") != digest:  # cards of earlier versions have none
+            raise InputError("was changed after it was written: its sha256 is of another card", path=file)
+        return card
 
 
 def refused_recordings(folder: str | Path) -> tuple[RefusedRecording, ...]:

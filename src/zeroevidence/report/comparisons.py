@@ -11,19 +11,18 @@ from typing import Any
 from zeroevidence.data.files import reading_file
 from zeroevidence.data.json_values import plain, read_json, typed
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.comparison import COUNTING, Comparison, Sources
+from zeroevidence.evaluation.comparison import COUNTING, Comparison
 from zeroevidence.evaluation.rows.measure_result import Column
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report import check_format
-from zeroevidence.report.layout import heading, interval, interval_title, number
+from zeroevidence.report.layout import heading, interval, interval_title
 from zeroevidence.report.table import Cell, Content, Table, Tables, label_columns, names_column, numbers_column, p_cell
 from zeroevidence.report.verdict.others import comparison_sentence, correction
 from zeroevidence.report.verdict.phrases import unbroken
 from zeroevidence.report.writers import to_csv, write_tables
 from zeroevidence.uncertainty.level import alpha, percent
 
-SCHEMA = "zeroevidence/comparison/2"
-_SOURCES = ("people", "trainings")  # of spread
+SCHEMA = "zeroevidence/comparison/3"
 _GROUPS = "Systems of one group are not told apart by these trials; group 1 discloses least."
 _UNPAIRED = (
     "The trials are not paired: these results name no trials, or are files, which hold no values without single "
@@ -32,10 +31,6 @@ _UNPAIRED = (
 _TRAINING_UNKNOWN = (
     "Nothing says what these attackers were trained on: they may differ between systems, and then so does what the "
     "systems give away to them."
-)
-_TRAININGS = (
-    "Values are means over trainings. Intervals cover the spread of people and of trainings; the larger of their "
-    "standard errors is marked *: more people or more trainings, whichever is marked, would shorten the interval most."
 )
 _COUNTING = (
     f"{COUNTING.capitalize()} may be another one in each audit: that which did best on development people; the other "
@@ -51,10 +46,9 @@ def render_comparisons(comparisons: Sequence[Comparison], format: str, signature
         return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     if format == "csv":
         return to_csv(Table.of_records(_records(comparisons)))
-    # two systems, the same in every comparison, and one training of each
+    # two systems, the same in every comparison
     two = len({(pair.first, pair.second) for comparison in comparisons for pair in comparison.pairs}) == 1 and all(
-        comparison.pairs and len(comparison.ranking) == 2 and not _several_trainings(comparison)
-        for comparison in comparisons
+        comparison.pairs and len(comparison.ranking) == 2 for comparison in comparisons
     )
     stated = [comparison for comparison in comparisons if not two or comparison.labels == comparisons[0].labels]
     blocks = [
@@ -68,14 +62,13 @@ def render_comparisons(comparisons: Sequence[Comparison], format: str, signature
 
 
 def comparison_notes(comparisons: Sequence[Comparison], *, groups: bool = True) -> list[str]:
-    """Notes on `groups` where they are shown, on p-values, trainings, unpaired trials, and attackers of audits."""
-    trained = any(map(_several_trainings, comparisons))
+    """Notes on `groups` where they are shown, on p-values, unpaired trials, and attackers of audits."""
     unpaired = not all(comparison.paired for comparison in comparisons)
     counting = any(comparison.labels.get("attacker") == COUNTING for comparison in comparisons)
     seen = 'A true difference as large as in the column "seen" would be found so often.'
     differences = f"{_GROUPS if groups else ''} {_correction(comparisons)}{seen}".lstrip()
     unknown = any(comparison.training_unknown for comparison in comparisons)
-    notes = {_TRAININGS: trained, _UNPAIRED: unpaired, _TRAINING_UNKNOWN: unknown, _COUNTING: counting}
+    notes = {_UNPAIRED: unpaired, _TRAINING_UNKNOWN: unknown, _COUNTING: counting}
     return [differences, *(note for note, applies in notes.items() if applies)]
 
 
@@ -99,10 +92,6 @@ def comparison_title(comparison: Comparison) -> str:
     """The measure, and what systems were compared on where that differs."""
     labels = ", ".join(f"{name}: {text}" for name, text in comparison.labels.items())
     return f"{heading(comparison.measure)} ({labels})" if labels else heading(comparison.measure)
-
-
-def _several_trainings(comparison: Comparison) -> bool:
-    return any(system.runs > 1 for system in comparison.ranking)
 
 
 def _two_systems_table(comparisons: Sequence[Comparison]) -> Table:
@@ -134,12 +123,8 @@ def _tables(comparison: Comparison) -> tuple[Table, Table]:
     """The ranking, and the differences of all pairs."""
     title, columns = comparison_title(comparison), _columns(comparison)
     names = tuple(map(names_column, ("group", "system", "A", "B")))
-    errors = tuple(columns[f"se {source}"] for source in _SOURCES) if _several_trainings(comparison) else ()
-    ranking = Table.of_records(
-        _ranking_records(comparison),
-        (*names[:2], numbers_column("trainings"), columns["value"], columns["interval"], *errors),
-    )
-    pair_columns = (*names[2:], *(columns[name] for name in ("A - B", "ends", "p", "seen")), *errors)
+    ranking = Table.of_records(_ranking_records(comparison), (*names[:2], columns["value"], columns["interval"]))
+    pair_columns = (*names[2:], *(columns[name] for name in ("A - B", "ends", "p", "seen")))
     pairs = Table.of_records(_pair_records(comparison), pair_columns)
     return replace(ranking, title=title), replace(pairs, title=f"{title}: differences{correction(comparison)}")
 
@@ -158,22 +143,18 @@ def _columns(comparison: Comparison) -> dict[str, Column]:
         ends,
         numbers_column("p", corrected),
         Column("seen", seen, description="the true difference that would be found so often"),
-        *(numbers_column(f"se {source}") for source in _SOURCES),
     )
     return {column.name: column for column in columns}
 
 
 def _ranking_records(comparison: Comparison) -> list[dict[str, Content]]:
     unit = MEASURES[comparison.measure].unit
-    trained = _several_trainings(comparison)
     return [
         {
             "group": system.group,
             "system": system.system,
-            **({"trainings": system.runs} if trained else {}),
             "value": Cell(system.value, unit),
             "interval": interval(system.low, system.high, unit),
-            **_errors(system.sources, unit),
         }
         for system in comparison.ranking
     ]
@@ -190,46 +171,32 @@ def _pair_records(comparison: Comparison) -> list[dict[str, Content]]:
             "ends": interval(pair.difference.low, pair.difference.high, unit),
             "p": p_cell(pair.p_holm),
             "seen": Cell(pair.difference.detectable, unit),
-            **_errors(pair.sources, unit),
         }
         for pair in comparison.pairs
     ]
 
 
-def _errors(sources: Sources | None, unit: str) -> dict[str, Content]:
-    """Both standard errors, the larger one marked."""
-    if sources is None:
-        return {}
-    marks = {source: "*" if source == sources.mostly else "" for source in _SOURCES}
-    return {f"se {source}": number(getattr(sources, source), unit) + mark for source, mark in marks.items()}
-
-
 def _records(comparisons: Sequence[Comparison]) -> list[dict[str, Content]]:
     """One record per measure and pair."""
     labels = dict.fromkeys(name for comparison in comparisons for name in comparison.labels)
-    trained = any(map(_several_trainings, comparisons))
-    records = []
-    for comparison in comparisons:
-        for pair in comparison.pairs:
-            difference = pair.difference
-            record: dict[str, Content] = {
-                "measure": comparison.measure,
-                **{name: comparison.labels.get(name, "") for name in labels},
-                "first": pair.first,
-                "second": pair.second,
-                "difference": difference.value,
-                "low": difference.low,
-                "high": difference.high,
-                "p_value": difference.p_value,
-                "p_holm": pair.p_holm,
-                "level": difference.level,
-                "detectable": difference.detectable,
-            }
-            if trained:
-                errors = (None, None) if pair.sources is None else (pair.sources.people, pair.sources.trainings)
-                record |= dict(zip(("error_people", "error_trainings"), errors, strict=True))
-            records.append({**record, "signature": comparison.signature})
-    return records
+    return [
+        {
+            "measure": comparison.measure,
+            **{name: comparison.labels.get(name, "") for name in labels},
+            "first": pair.first,
+            "second": pair.second,
+            "difference": pair.difference.value,
+            "low": pair.difference.low,
+            "high": pair.difference.high,
+            "p_value": pair.difference.p_value,
+            "p_holm": pair.p_holm,
+            "level": pair.difference.level,
+            "detectable": pair.difference.detectable,
+            "signature": comparison.signature,
+        }
+        for comparison in comparisons
+        for pair in comparison.pairs
+    ]
 
 
 def comparisons_from_json(text: str, *, path: str = "<json>") -> list[Comparison]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,7 @@ from zeroevidence.evaluation.finding.facts import SystemAttackers
 from zeroevidence.evaluation.results import to_json
 from zeroevidence.evaluation.rows.measure_result import NO_VALUE
 from zeroevidence.measure.search.rank import guessing_rate
+from zeroevidence.parallel import compute_each
 from zeroevidence.report import render
 from zeroevidence.report.comparisons import render_comparisons
 from zeroevidence.report.evaluations import evaluations_to_text
@@ -25,6 +28,7 @@ from zeroevidence.report.verdict import Verdict, verdict
 from zeroevidence.report.verdict.others import comparison_verdict
 from zeroevidence.report.verdict.summary import NEXT_COMMANDS, short_sentence
 from zeroevidence.report.writers import write_tables
+from zeroevidence.run import Run
 
 if TYPE_CHECKING:
     from zeroevidence.auditing import Audit
@@ -108,9 +112,16 @@ def save_audit(audit: Audit, folder: str | Path, *, overwrite: bool = False) -> 
 
 
 def save_report(
-    audit: Audit, path: str | Path, *, measures: Sequence[str] | None = None, overwrite: bool = True
+    audit: Audit,
+    path: str | Path,
+    *,
+    measures: Sequence[str] | None = None,
+    overwrite: bool = True,
+    run: Run = Run(cores=1),
 ) -> Path:
     """Write the HTML report of an audit, replacing one that is there, with `overwrite` off only by the same.
+
+    The workers of `run` draw the figures.
 
     Raises
     ------
@@ -119,7 +130,8 @@ def save_report(
     """
     inputs = ReportInputs()
     inputs.add_audit(audit)
-    text, place = document(inputs, options=ReportOptions(measures=measures)), Path(path)
+    each = partial(compute_each, run=replace(run, scheduler=None), little=True)
+    text, place = document(inputs, options=ReportOptions(measures=measures, each=each)), Path(path)
     if overwrite or not place.is_file() or place.read_bytes() != text.encode():
         write_file(place, text, overwrite=overwrite)
     return place

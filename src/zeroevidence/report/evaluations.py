@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from zeroevidence.evaluation import Evaluation, Finding, findings, joint_signature
-from zeroevidence.evaluation.rows.curves import ErrorRate, FittedOn, Threshold
+from zeroevidence.evaluation.rows.curves import Criterion, ErrorRate, FittedOn, Threshold
 from zeroevidence.evaluation.rows.evaluation import counts_text, records
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.zebra import LN10
@@ -223,7 +223,7 @@ def evaluations_to_text(
             blocks += [] if row.threshold is None else [f"{name}{threshold_sentence(row.threshold)}"]
         blocks += utility_notes(section.rows) if measures is None else []
         others = [raised for raised in flags if raised.flag.severity != "fault"]
-        codes = ", ".join(raised.name for raised in others)
+        codes = ", ".join(dict.fromkeys(raised.name for raised in others))
         blocks += others if verbose or not others else [f"Flags: {codes}; --verbose says what they mean."]
     each = [row.signature for row in rows]
     return write_tables(Tables(blocks, each, joint_signature(each)), "text", signatures=signatures)
@@ -285,15 +285,23 @@ def _several_blocks(section: layout.Section, estimate: bool) -> list[Block]:
 
 
 _FITTED: Mapping[FittedOn, str] = {
-    "these scores": "calibrated on these scores themselves",
-    "other people": "calibrated on other people",
+    "these scores": "{} on these scores themselves",
+    "other people": "{} on other people",
     "nothing": "the scores are likelihood ratios",
+}
+
+
+_CRITERIA: Mapping[Criterion, str] = {
+    "eer": "where both error rates are closest; ",
+    "min-hter": "where the mean of both error rates is lowest; ",
 }
 
 
 def threshold_sentence(threshold: Threshold) -> str:
     """Return from which score on to accept, at which prior and costs, and how often that is wrong."""
     costs = f"prior {threshold.prior:g}, cost of a miss {threshold.c_miss:g}, of a false alarm {threshold.c_fa:g}"
+    costs = _CRITERIA.get(threshold.criterion, "") + costs
+    fitted = _FITTED[threshold.fitted_on].format("calibrated" if threshold.criterion == "bayes" else "chosen")
     rates = f"misses {_rate(threshold.miss)}, false alarms {_rate(threshold.false_alarm)}"
     level = ", whose intervals need ten known speakers"
     if threshold.miss.low is not None:
@@ -301,9 +309,12 @@ def threshold_sentence(threshold: Threshold) -> str:
     score, log10_lr = f"{threshold.score:.6g}", threshold.llr / LN10
     accepted = f"up to {score}" if threshold.up_to else f"from {score} on"
     total = "" if threshold.hter is None else f"; HTER {100 * threshold.hter:.3g} %"
+    if threshold.fta is not None and threshold.far is not None and threshold.frr is not None:
+        failing = [f"{name} {100 * rate:.3g} %" for name, rate in (("FAR", threshold.far), ("FRR", threshold.frr))]
+        total += f"; with failures to acquire (FTA {100 * threshold.fta:.3g} %) as rejections {', '.join(failing)}"
     return (
         f"Threshold ({costs}): accept scores {accepted}, where the log10 LR is {log10_lr:.3g}; "
-        f"{rates}{level}; DCF {threshold.dcf:.3g}{total}; {_FITTED[threshold.fitted_on]}."
+        f"{rates}{level}; DCF {threshold.dcf:.3g}{total}; {fitted}."
     )
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from zeroevidence.evaluation import Evaluation, Finding, findings
 from zeroevidence.evaluation.finding.chance import row_chosen_on_development, same_setting
 from zeroevidence.plot import KINDS, available, draw
 from zeroevidence.plot.canvas import file_bytes, style, svg_text
-from zeroevidence.plot.figures import readable_panels
 from zeroevidence.plot.rows import row_names
 from zeroevidence.run import Each
 
@@ -67,18 +66,11 @@ class ReportFigure:
     svg: str
     wide: bool  # as wide as the page
     shaded: bool  # light and dark stand for numbers, so they must not be exchanged on a dark page
-    readable: bool
 
 
-def draw_figures(
-    finding: Finding, *, hide: bool = False, each: Each = map
-) -> tuple[list[ReportFigure], dict[str, list[dict[str, Any]]]]:
-    """Draw every figure that these results allow; return them with the curves of those that can be read off.
-
-    `each` applies a function to every figure, as `map` does.
-    """
-    drawn = list(each(_figure, figure_jobs(finding, hide=hide)))
-    return [figure for figure, _ in drawn], {figure.id: panels for figure, panels in drawn if panels}
+def draw_figures(finding: Finding, *, hide: bool = False, each: Each = map) -> list[ReportFigure]:
+    """Draw every figure that these results allow; `each` applies a function to every figure, as `map` does."""
+    return list(each(_figure, figure_jobs(finding, hide=hide)))
 
 
 def figure_jobs(finding: Finding, *, hide: bool = False) -> list[FigureJob]:
@@ -136,16 +128,15 @@ def _drawable(row: Evaluation) -> Evaluation:
     return replace(row, replicates=None, scores=None)
 
 
-def _figure(job: FigureJob) -> tuple[ReportFigure, list[dict[str, Any]]]:
+def _figure(job: FigureJob) -> ReportFigure:
     from markupsafe import Markup
 
     kind = KINDS[job.kind]
     with style():
         drawn = job.draw()
         svg = svg_text(drawn, name=kind.name, title=kind.title)
-    panels = readable_panels(drawn, kind.name)
     across, height = drawn.get_size_inches()
-    figure = ReportFigure(
+    return ReportFigure(
         f"figure-{kind.name}",
         kind.title,
         _ATTRIBUTE_CAPTIONS.get(kind.name, kind.caption) if job.about_attribute else kind.caption,
@@ -153,9 +144,7 @@ def _figure(job: FigureJob) -> tuple[ReportFigure, list[dict[str, Any]]]:
         Markup(svg),  # made by us; names in it are escaped where it is written
         wide=bool(across > 5.0 or height > _TALL * across),
         shaded=kind.name in _SHADED,
-        readable=bool(panels),
     )
-    return figure, panels
 
 
 def _of_attribute(finding: Finding) -> list[Evaluation]:

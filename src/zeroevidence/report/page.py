@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import platform
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -20,6 +19,7 @@ from zeroevidence.data.printable import printable
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.rows.curves import Surface
+from zeroevidence.evaluation.rows.flags import Flag, relaxed_flags
 from zeroevidence.measure.search.rank import LISTED_RECORDINGS
 from zeroevidence.optional import optional
 from zeroevidence.plot.canvas import prepare_drawing
@@ -60,6 +60,7 @@ def hidden(rows: Sequence[Evaluation]) -> list[Evaluation]:
     return [
         replace(
             row,
+            flags=_without_names(row),
             trials=None,
             people=None if row.people is None else replace(row.people, speaker=number(row.people.speaker)),
             surfaces={name: Surface(number(each.x), number(each.y), each.z) for name, each in row.surfaces.items()},
@@ -67,6 +68,13 @@ def hidden(rows: Sequence[Evaluation]) -> list[Evaluation]:
         )
         for row in rows
     ]
+
+
+def _without_names(row: Evaluation) -> tuple[Flag, ...]:
+    """Return the flags of a row without examples of names."""
+    rules = [replace(rule, example=None) for rule in row.setup.relaxed if rule.example is not None]
+    nameless = {flag.code: flag for flag in relaxed_flags(rules)}
+    return tuple(nameless.get(flag.code, flag) for flag in row.flags)
 
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -151,14 +159,13 @@ def _results(finding: Finding | None, measures: Sequence[str], options: ReportOp
             "figures": [],
             "people_left": 0,
             "shared_labels": "",
-            "readoff": "",
         }
     rows = finding.rows
     numbers = [headline_number(name, finding) for name in measures if name in finding.row.metrics]
     people, people_left = people_table(finding)
     listed, shared_labels = listed_table(finding, measures)
     useful = options.measures if utility_lines(rows, options.measures) else None
-    figures, curves = draw_figures(finding, hide=options.hide, each=options.each)
+    figures = draw_figures(finding, hide=options.hide, each=options.each)
     picture = next((figure for figure in figures if figure.id == f"figure-{PICTURE}"), None)
     return {
         "numbers": numbers,
@@ -185,7 +192,6 @@ def _results(finding: Finding | None, measures: Sequence[str], options: ReportOp
         "shared_labels": shared_labels,
         "figures": [figure for figure in figures if figure is not picture],
         "picture": picture,
-        "readoff": markup(_json(curves)) if curves else "",
     }
 
 
@@ -246,11 +252,6 @@ def markup(text: str) -> str:
     from markupsafe import Markup
 
     return Markup(text)
-
-
-def _json(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _title(rows: Sequence[Evaluation]) -> str:

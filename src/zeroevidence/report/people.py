@@ -8,7 +8,7 @@ from math import isnan, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zeroevidence.data.printable import escape_table
+from zeroevidence.data.formats.attack_scores import escape_table
 from zeroevidence.data.writing import write_atomically
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, Finding

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, replace
-from typing import Literal
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from zeroevidence.report.writers import to_csv, write_tables
 from zeroevidence.uncertainty.level import LEAST_PEOPLE, percent
 from zeroevidence.uncertainty.planning import MOST_PEOPLE, PeopleNeeded
 
-SCHEMA = "zeroevidence/plan/3"
+SCHEMA = "zeroevidence/plan/4"
 _WHERE: dict[Scenario, str] = {
     "alike": "where all people are alike",
     "talkative": "where those who are recorded more often are recognised better",
@@ -42,12 +41,6 @@ def render_plan(plan: Plan, format: str) -> str:
     return write_tables(Tables([_expected_table(plan), *needed, *notes]), format).rstrip("\n") + "\n"
 
 
-def _kind(plan: Plan) -> Literal["pilot", "simulation", "comparison"]:
-    if isinstance(plan.basis, Pilot):
-        return "pilot"
-    return "simulation" if plan.basis.difference is None else "comparison"
-
-
 def _document(plan: Plan) -> dict[str, object]:
     basis = asdict(plan.basis)
     if isinstance(plan.basis, Pilot):
@@ -55,7 +48,7 @@ def _document(plan: Plan) -> dict[str, object]:
     return {
         "schema": SCHEMA,
         "version": __version__,
-        "kind": _kind(plan),
+        "kind": "pilot" if isinstance(plan.basis, Pilot) else "simulation",
         "people": plan.people,
         "power": plan.power,
         "level": plan.level,
@@ -67,13 +60,13 @@ def _document(plan: Plan) -> dict[str, object]:
 
 
 def _expected_table(plan: Plan) -> Table:
-    kind = _kind(plan)
+    is_pilot = isinstance(plan.basis, Pilot)
     titles = {
-        "truth": {"pilot": "pilot", "simulation": "truth", "comparison": "difference"}[kind],
+        "truth": "pilot" if is_pilot else "truth",
         "interval": interval_title(plan.level),
         "length": "length",
-        **({} if kind == "comparison" else {"limit": f"{percent(plan.level)} limit"}),
-        **({} if kind == "pilot" else {"power": "power" if kind == "simulation" else "told apart"}),
+        "limit": f"{percent(plan.level)} limit",
+        **({} if is_pilot else {"power": "power"}),
         **({"shown": "shown"} if any(expected.bound is not None for expected in plan.expected) else {}),
     }
     columns = (names_column("measure"), *(Column(name, title) for name, title in titles.items()))
@@ -99,13 +92,8 @@ def _assumption(plan: Plan) -> str:
     if isinstance(basis, Pilot):
         return f"{plan.people} people, if the pilot's estimates are the truth"
     each = "on average" if basis.design.uneven else "each"
-    truth = f"{_amount(basis.measure, basis.leak)} in truth"
-    if basis.difference is not None:
-        values = (_amount(basis.measure, value) for value in (basis.leak, basis.leak + basis.difference))
-        truth = "{} for one system and {} for another".format(*values)
-    return (
-        f"{plan.people} people with {basis.design.utterances} utterances {each}, if {title(basis.measure)} is {truth}"
-    )
+    truth = f"{title(basis.measure)} is {_amount(basis.measure, basis.leak)} in truth"
+    return f"{plan.people} people with {basis.design.utterances} utterances {each}, if {truth}"
 
 
 def _amount(name: str, value: float) -> str:
@@ -126,8 +114,6 @@ def _people_needed(plan: Plan, target: Requirement) -> str:
     side = _side(target.measure, "at most", "at least")
     claim = f"{title(target.measure)} is {side} {_amount(target.measure, target.bound)}"
     needed = target.needed
-    if _kind(plan) == "comparison":
-        return _needed_to_compare(plan, needed)
     if target.worst is None:
         return _needed_by_pilot(plan, claim, needed)
     same = all(other == needed for other in target.scenarios.values())
@@ -172,22 +158,7 @@ def _needed_by_pilot(plan: Plan, claim: str, needed: PeopleNeeded) -> str:
     )
 
 
-def _needed_to_compare(plan: Plan, needed: PeopleNeeded) -> str:
-    begin = f"To tell them apart with a probability of {_share(plan.power)} takes"
-    if needed.people is None:
-        return f"{begin} more than {MOST_PEOPLE} people."
-    high = "no number at all" if needed.high is None else needed.high
-    repeated = f"{needed.low} to {high} in {percent(plan.level)} of repeated simulations"
-    return f"{begin} about {needed.people} people ({repeated})."
-
-
 def _simulation_notes(plan: Plan, basis: Simulation) -> list[str]:
-    if basis.difference is not None:
-        return [
-            f"Means over {basis.times} simulated comparisons (seed {basis.seed}) of systems that share "
-            f"{_share(basis.shared)} of the variance of their scores. A single pair is tested; among many systems it "
-            "takes more."
-        ]
     nothing = " Nothing leaks here, so that is the rate of false alarms." if basis.shift == 0.0 else ""
     errors = [
         expected.length_error / expected.length

@@ -12,6 +12,7 @@ from zeroevidence.report.table import Cell, Content, Table, label_columns, names
 from zeroevidence.report.verdict.phrases import percent
 
 USELESS = 0.9  # word error rate of original speech from which nothing follows from a recogniser's errors
+_UNSPACED = 1.5  # words of an utterance below which it is written without blanks, or hardly has any
 _SIDES = ("original", "protected")
 _TITLE = "What the speech is still good for"
 
@@ -80,7 +81,9 @@ def utility_lines(rows: Sequence[Evaluation], measures: Sequence[str] | None = N
 def _shown(row: Evaluation, measures: Sequence[str] | None) -> list[str]:
     if measures is not None:
         return [name for name in chosen_measures([row], measures) if name in row]
-    return chosen_measures([row], None) or list(row.metrics)
+    usual = chosen_measures([row], None) or list(row.metrics)
+    unspaced = row.counts.get("words", 0) < _UNSPACED * row.counts.get("utterances", 0)
+    return [*usual, "cer"] if unspaced and "cer" in row and "cer" not in usual else usual
 
 
 def _same_data(original: Evaluation, protected: Evaluation) -> bool:

@@ -1,4 +1,4 @@
-"""Differences between systems, between their trainings, and between people."""
+"""Differences between systems, and between people."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import stdtrit
 
+from zeroevidence._scipy import stdtrit
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.run import LEVEL
 from zeroevidence.uncertainty.groups import generator
@@ -18,80 +18,6 @@ POWER = 0.8  # with which a detectable difference is seen
 _TIMES = 999
 _MOST_VALUES = 20_000_000  # drawn values of all permutations together
 _FEWEST = 99
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingRuns:
-    """A measure of several trainings: its value, and its values without each group of people, a row per training.
-
-    `rivalries` are those of a `MeasuredSystem`, on average over the trainings.
-    """
-
-    values: FloatArray
-    left_out: FloatArray
-    rivalries: FloatArray | None = None
-
-    @property
-    def mean(self) -> float:
-        """Mean of all trainings."""
-        return float(self.values.mean())
-
-
-@dataclass(frozen=True, slots=True)
-class SpreadSources:
-    """Spread of a mean, or of a difference of two, over people and over trainings."""
-
-    people: Spread
-    trainings: Spread
-
-    @property
-    def both(self) -> Spread:
-        """Both together, by Welch and Satterthwaite."""
-        return self.people.combine(self.trainings)
-
-
-def training_spread(
-    systems: Sequence[TrainingRuns], shares: FloatArray, people: float, unseen: Sequence[float] = ()
-) -> SpreadSources | None:
-    """Return the spread of the mean of one system, or of the difference of two means; None where it is unknown.
-
-    The value depends on the people and on the training. The spread over people comes from values without the same
-    people, averaged over the trainings; that over trainings from how these differ on the same people. Both variances
-    are added. What a training does to some people more than to others is in both, so limits are rather wide.
-
-    Parameters
-    ----------
-    systems
-        One or two systems on the same trials, each with at least two trainings.
-    shares
-        As in `estimate_spread`.
-    people
-        As in `estimate_spread`.
-    unseen
-        As in `estimate_spread`.
-
-    Examples
-    --------
-    >>> people = np.array([0.1, 0.2, 0.3, 0.4])
-    >>> values = np.stack([people, people + 0.1])  # a person's value in two trainings
-    >>> without = (values.sum(axis=1, keepdims=True) - values) / 3
-    >>> spread = training_spread([TrainingRuns(values.mean(axis=1), without)], np.full(4, 0.25), 4.0)
-    >>> round(spread.people.error, 4), round(spread.trainings.error, 4)
-    (0.0645, 0.05)
-    """
-    first, *second = systems
-    mean = first.mean - sum(runs.mean for runs in second)
-    with np.errstate(invalid="ignore"):
-        left_out = first.left_out.mean(axis=0) - sum(runs.left_out.mean(axis=0) for runs in second)
-    over_people = estimate_spread(mean, np.asarray(left_out), shares, people, unseen)
-    if over_people is None:
-        return None
-    if second:
-        over_people = _of_difference(over_people, first.rivalries, second[0].rivalries)
-    errors = ((float(runs.values.std(ddof=1) / np.sqrt(len(runs.values))), len(runs.values)) for runs in systems)
-    each = [Spread(error, people, number - 1.0, 0.0, 0.0) for error, number in errors]
-    over_trainings = each[0] if len(each) == 1 else each[0].combine(each[1])
-    return SpreadSources(over_people, over_trainings) if np.isfinite(over_trainings.error) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,18 +133,15 @@ def difference(
     spread = estimate_spread(value, differences, shares, people)
     if spread is None or spread.error == 0.0:
         return Difference.from_spread(value, None, level)
-    spread = _of_difference(spread, first.rivalries, second.rivalries)
+    spread = replace(spread, below=0.0, above=0.0)  # for people like these, and with the rivalries counted once
+    if first.rivalries is not None and second.rivalries is not None:
+        spread = _count_pairs_once(spread, first.rivalries - second.rivalries)
     if first.developed is not None and second.developed is not None and len(first.developed) == len(second.developed):
         number = len(first.developed)
         fitted = estimate_spread(value, first.developed - second.developed, np.full(number, 1.0 / number), number)
         spread = spread if fitted is None else spread.combine(fitted)
-    return Difference.from_spread(value, spread, level, alike=is_rounding(value, first.value, second.value))
-
-
-def _of_difference(spread: Spread, first: FloatArray | None, second: FloatArray | None) -> Spread:
-    """Return the spread of a difference: for people like these, and with the rivalries of both systems counted once."""
-    plain = replace(spread, below=0.0, above=0.0)
-    return plain if first is None or second is None else _count_pairs_once(plain, first - second)
+    is_rounding = abs(value) <= 1e-12 * max(1.0, abs(first.value), abs(second.value))  # must not make equals differ
+    return Difference.from_spread(value, spread, level, alike=is_rounding)
 
 
 def _count_pairs_once(spread: Spread, rivalries: FloatArray) -> Spread:
@@ -244,11 +167,6 @@ def _count_pairs_once(spread: Spread, rivalries: FloatArray) -> Spread:
     kept = max(1.0 - twice / spread.error**2, 0.5)
     once = replace(spread, error=float(np.sqrt(kept)) * spread.error, freedom=spread.freedom * kept**2)
     return min(spread, once, key=lambda candidate: candidate.limits(0.0)[1])
-
-
-def is_rounding(value: float, first: float, second: float) -> bool:
-    """Whether a difference of two values is no more than rounding, which must not make equal systems differ."""
-    return abs(value) <= 1e-12 * max(1.0, abs(first), abs(second))
 
 
 def unpaired_difference(

@@ -10,8 +10,8 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
+from zeroevidence._scipy import ndtri, nnls
 from zeroevidence._typing import CountArray, FloatArray, IntArray
 from zeroevidence.calibrate.logistic import from_cosines, to_cosines
 from zeroevidence.calibrate.pav import Blocks, Counts, RankedScores, block_lows, count, rank, searchsorted_in_threads
@@ -302,8 +302,6 @@ class ListSimulator:
                 shared[a, b] = shared[b, a] = effect.shared_with(other)
             shared[a, -1] = shared[-1, a] = effect.shared_with_itself()
         shared[-1, -1] = float(len(z))
-        from scipy.optimize import nnls  # slow to import, and needed for lists of people on both sides alone
-
         scale = np.diag(shared)
         variances, _ = nnls(shared / scale[:, None], np.array(moments) / scale)
         deviations: FloatArray = np.sqrt(variances if variances.any() else np.eye(size)[-1])

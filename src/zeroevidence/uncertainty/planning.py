@@ -6,14 +6,13 @@ negative.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy.optimize import nnls
-from scipy.special import ndtri
 
+from zeroevidence._scipy import ndtri
 from zeroevidence._typing import FloatArray
 from zeroevidence.run import LEVEL
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
@@ -21,8 +20,6 @@ from zeroevidence.uncertainty.spread import Spread
 
 MOST_PEOPLE = 10_000  # more would rest on the assumed form of the curve alone
 _SIZES = np.unique(np.geomspace(LEAST_PEOPLE, MOST_PEOPLE, 700).round())
-_REDRAWS = 400
-_PURPOSE = 8  # keeps what is drawn here apart from other draws of a seed
 _FIRST_SIZE = 24  # people simulated first, to guess how many are needed
 _EXPONENT = 0.7  # with which limits are assumed to fall with the number of people, before two sizes show it
 _LEAST_EXPONENT = 1.0 / 3.0  # of limits of a mean where numbers of recordings follow a Pareto law with exponent 1.5
@@ -104,43 +101,6 @@ def needed_from_spread(
     low = fewest(value - spread.error, spread.error * (1.0 - relative_error))
     high = fewest(value + spread.error, spread.error * (1.0 + relative_error))
     return PeopleNeeded(expected, low, high, None if expected is not None else "never" if value >= bound else "beyond")
-
-
-def needed_from_limits(
-    limits: Mapping[int, FloatArray],
-    truth: Callable[[FloatArray], FloatArray],
-    bound: float,
-    power: float,
-    seed: int,
-    level: float = LEVEL,
-) -> PeopleNeeded:
-    """Return how many people show a bound with probability `power`, from simulated upper limits.
-
-    How far limits lie above the truth is taken to fall as a / sqrt(n) + b / n, and how much they scatter as a power of
-    n between these. The range holds a share `level` of the answers if the simulations are drawn again.
-
-    Parameters
-    ----------
-    limits
-        For several numbers of people, the upper limits of simulated recordings.
-    truth
-        The truth for numbers of people: that of a search depends on how many are searched.
-    """
-    sizes = np.array(sorted(limits), dtype=np.float64)
-    excess = [limits[int(n)] - true for n, true in zip(sizes, truth(sizes), strict=True)]
-    true = truth(_SIZES)
-
-    def fewest(drawn: list[FloatArray]) -> float:
-        below = true + _reach(sizes, drawn, power) <= bound
-        return float(_SIZES[below.argmax()]) if below.any() else np.inf
-
-    expected = fewest(excess)
-    rng = np.random.default_rng(np.random.SeedSequence(entropy=seed, spawn_key=(_PURPOSE,)))
-    redrawn = [fewest([rng.choice(sample, len(sample)) for sample in excess]) for _ in range(_REDRAWS)]
-    low, high = np.quantile(redrawn, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], method="nearest")
-    above = (true >= bound) | np.isclose(true, bound, rtol=1e-4)  # a truth that was solved for is never quite exact
-    why: Unreachable | None = None if np.isfinite(expected) else "never" if above.all() else "beyond"
-    return PeopleNeeded(_whole(expected), _whole(min(low, expected)), _whole(max(high, expected)), why)
 
 
 def guessed_people(excess: Callable[[int], FloatArray], power: float, most: int = MOST_PEOPLE) -> PeopleNeeded:
@@ -274,27 +234,3 @@ class _Tried:
     def is_by_far(self, power: float) -> bool:
         """Whether it is shown so often that fewer people may do."""
         return self.shown - 2.0 * self.error > power
-
-
-def _reach(sizes: FloatArray, excess: list[FloatArray], power: float) -> FloatArray:
-    """Return how far above the truth a share `power` of the limits stays, at all numbers of people."""
-    n = np.repeat(sizes, [len(sample) for sample in excess])
-    away = np.concatenate(excess)
-    (slow, fast), _ = nnls(np.stack((np.ones_like(n), n**-0.5), axis=1), np.sqrt(n) * away)
-    residuals = [sample - slow / np.sqrt(size) - fast / size for size, sample in zip(sizes, excess, strict=True)]
-    scatter = np.array([np.sqrt((residual**2).mean()) for residual in residuals])
-    positive = scatter > 0.0
-    exponent, log_scale = 0.5, -np.inf
-    if positive.any():
-        x, y = np.log(sizes[positive]), np.log(scatter[positive])
-        if positive.sum() > 1:
-            exponent = float(np.clip(-np.polyfit(x, y, 1)[0], 0.5, 1.0))
-        log_scale = float((y + exponent * x).mean())
-    reach: FloatArray = (
-        slow / np.sqrt(_SIZES) + fast / _SIZES + float(ndtri(power)) * np.exp(log_scale) * _SIZES**-exponent
-    )
-    return reach
-
-
-def _whole(number: float) -> int | None:
-    return int(number) if np.isfinite(number) else None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
 
+from zeroevidence._scipy import stdtrit
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.run import LEVEL
 

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import bdtrik, expit, gammaln, logit, xlogy
 
+from zeroevidence._scipy import bdtrik, expit, gammaln, logit, xlogy
 from zeroevidence._typing import BoolArray, FloatArray, IntArray
 
 _RATES = 48  # of the grid, in equal steps of the arc sine, in which their errors are alike

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv, ndtr, ndtri, stdtr, stdtrit
 
+from zeroevidence._scipy import gammainc, gammaincc, gammainccinv, gammaincinv, ndtr, ndtri, stdtr, stdtrit
 from zeroevidence._typing import FloatArray
 from zeroevidence.measure.measures import IntervalRule
 from zeroevidence.run import LEVEL

@@ -20,12 +20,13 @@ from starlette.routing import Route
 
 from zeroevidence import __version__
 from zeroevidence.data.folds import LEAST_PEOPLE
+from zeroevidence.protect.voices import VOICE_PROTECTORS, Leaves
 from zeroevidence.report.page import policy as report_policy
 from zeroevidence.report.page import template_text, templates
 from zeroevidence.web import MAX_BYTES, MOST_FILES, TIMEOUT
 from zeroevidence.web.forms import HOSTS, Guard, SentForm, receive_form
 from zeroevidence.web.jobs import JobQueue, ReportJob
-from zeroevidence.web.outcome import FIGURES, REPORT, RESULT
+from zeroevidence.web.outcome import ANONYMISED, FIGURES, REPORT, RESULT
 from zeroevidence.web.request import FLAGS, MOST_PROBLEMS, JobRequest, Kind
 
 _HERE = Path(__file__).parent / "templates"
@@ -86,7 +87,7 @@ class _Page:
         self._templates = templates(_HERE)
         self._script = (_HERE / "page.js").read_text(encoding="utf-8").strip()
         self._css = template_text("report.css") + "\n" + (_HERE / "page.css").read_text(encoding="utf-8").strip()
-        policy = report_policy(self._script).replace("form-action 'none'", "form-action 'self'")
+        policy = report_policy(self._script).replace("form-action 'none'", "form-action 'self'; media-src 'self'")
         self._policy = f"{policy}; connect-src 'self'; frame-ancestors 'none'"
 
     def _render(self, name: str, status: int = 200, **context: Any) -> HTMLResponse:
@@ -106,7 +107,9 @@ class _Page:
 
     async def index(self, _: Request) -> Response:
         """The form."""
-        return self._render("index.html", title="How much do these recordings disclose?")
+        return self._render(
+            "index.html", title="How much do these recordings disclose?", protectors=offered_protectors()
+        )
 
     async def upload(self, request: Request) -> Response:
         """Take the files and begin a job."""
@@ -138,15 +141,18 @@ class _Page:
             raise HTTPException(400, "Expected one file with the speakers.")
         if kind == "scores" and not files["scores"]:
             raise HTTPException(400, "No score file or result was chosen.")
-        if kind in ("speech", "embeddings"):
-            what = "recordings were" if kind == "speech" else "embeddings were"
-            for name, title in _SIDES.items():
+        protect = form.texts.get("protect", "")
+        if kind == "anonymise" and protect not in offered_protectors():
+            raise HTTPException(400, "No protector was chosen that is offered here.")
+        if kind in ("speech", "embeddings", "anonymise"):
+            what = "recordings were" if kind != "embeddings" else "embeddings were"
+            for name, title in list(_SIDES.items())[: 1 if kind == "anonymise" else None]:
                 if title and not files[name]:
                     raise HTTPException(400, f"No {title} {what} chosen.")
                 if len(form.files.get(name, ())) > 1:
                     raise HTTPException(400, "Several files were chosen where one was expected.")
         speaker_list, title = speakers[0] if speakers else None, form.texts.get("title", "")[:200].strip()
-        further = {"kind": kind, "most_bytes": self.max_bytes, **flags}
+        further = {"kind": kind, "most_bytes": self.max_bytes, "protect": protect, **flags}
         request = JobRequest(**files, speakers=speaker_list, title=title, **further)
         shown = [upload.name for upload in request.scores]
         shown += [side[0].folder for side in (request.original, *request.systems) if side]
@@ -160,7 +166,7 @@ class _Page:
     async def job(self, request: Request) -> Response:
         """The progress, the problems, or links to the report."""
         job = self._job(request)
-        names: dict[str, Any] = {"figures_file": FIGURES, "result": RESULT, "most": MOST_PROBLEMS}
+        names: dict[str, Any] = {"figures_file": FIGURES, "result": RESULT, "packed": ANONYMISED, "most": MOST_PROBLEMS}
         return self._render("job.html", title=job.title, job=job, **names)
 
     async def state(self, request: Request) -> Response:
@@ -170,7 +176,7 @@ class _Page:
     async def report(self, request: Request) -> Response:
         """The report itself, to read or to save."""
         job = self._job(request)
-        if job.state != "done":
+        if job.state != "done" or not (job.folder / REPORT).is_file():
             raise HTTPException(404, "There is no report here.")
         headers = {"Content-Security-Policy": report_policy(template_text("report.js")) + "; frame-ancestors 'none'"}
         saved = REPORT if "save" in request.query_params else None
@@ -225,6 +231,14 @@ class _Page:
     def _check(self, request: Request) -> None:
         if not secrets.compare_digest(request.path_params["csrf"].encode(), self.csrf.encode()):
             raise HTTPException(403, "This form is from an earlier run of the page; open the page again.")
+
+
+def offered_protectors() -> dict[str, str]:
+    """Return what the page can anonymise with: names of protectors that run no program, and what they do."""
+    kinds = [kind for kind in VOICE_PROTECTORS.values() if kind.leaves is not None]
+    order = get_args(Leaves)
+    kinds.sort(key=lambda kind: -order.index(kind.leaves))
+    return {kind.spellings[0].text: kind.description for kind in kinds}
 
 
 def _duration(seconds: float) -> str:

@@ -1,7 +1,8 @@
-"""Audits of recordings and embeddings that were sent, the recordings put into folders first."""
+"""Audits of recordings and embeddings that were sent, and recordings anonymised; they are put into folders first."""
 
 from __future__ import annotations
 
+import os
 import stat
 import unicodedata
 import zipfile
@@ -21,18 +22,21 @@ from zeroevidence.auditing.protected_speech import read_speech
 from zeroevidence.data.corpus import SUFFIXES, UNDECODED
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.files import naming_file
+from zeroevidence.data.formats.corpora import read_corpus
 from zeroevidence.data.formats.speech_pairs import examine_speech
 from zeroevidence.data.formats.vectors.read import read_embeddings
 from zeroevidence.errors import InputError, Problem
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.compared_files import compare_results
+from zeroevidence.protect import release
+from zeroevidence.protect.anonymise import anonymise
 from zeroevidence.protect.release import CARD, DIGESTS
 from zeroevidence.report.document import save_audit
 from zeroevidence.report.inputs import ReportInputs
 from zeroevidence.run import Run
 from zeroevidence.web import MOST_FILES, request
-from zeroevidence.web.outcome import Findings
-from zeroevidence.web.request import JobRequest, Upload
+from zeroevidence.web.outcome import ANONYMISED, Findings, HeardRecording, Outcome
+from zeroevidence.web.request import JobProgress, JobRequest, Upload
 
 _FILE_LISTS = ("wav.scp", "utterances.tsv")
 _TABLES = ("speakers.tsv", CARD, DIGESTS)
@@ -195,6 +199,36 @@ def _write(member: _Member, home: Path, parts: Sequence[str], room: int, most_by
     except OSError as error:  # a name that is a file and a folder
         raise InputError(f"cannot be written: {error.strerror}", path=path) from None
     return size
+
+
+_HEARD = 6  # recordings to listen to
+
+
+def anonymise_speech(job: JobRequest, speech: PlacedSpeech, home: Path, progress: JobProgress) -> None:
+    """Anonymise the recordings as the command `anonymise` does, and pack them with the card of the protector."""
+    progress.progress(request.WORK["anonymise"])
+    folder = home / "anonymised" / speech.original.folder.name
+    done = anonymise(speech.original.folder, folder, job.protect, run=progress.run(home))
+    progress.progress(request.PACKING)
+    if done.card.release is not None:
+        for sentence in done.card.release.sentences:
+            progress.say(sentence)
+    for problem in (*done.refused, *done.silenced):
+        progress.say(request.on_the_page(request.with_names(str(problem), request.speech_places(home))))
+    with zipfile.ZipFile(home / ANONYMISED, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(file for file in folder.rglob("*") if file.is_file()):
+            archive.write(file, Path(folder.name) / file.relative_to(folder))
+    heard = []
+    refused = {each.utterance for each in release.refused_recordings(folder)}
+    recordings = [each for each in read_corpus(speech.original.folder, draw=False) if each.id not in refused]
+    for number, utterance in enumerate(recordings[:_HEARD], 1):
+        below, suffix = utterance.path.relative_to(speech.original.folder), utterance.path.suffix.lower()
+        names = f"original-{number}{suffix}", f"anonymised-{number}{suffix}"
+        for file, name in zip((utterance.path, folder / below), names, strict=True):
+            os.link(file, home / name)
+        heard.append(HeardRecording(str(below), *names))
+    files = (ANONYMISED, *(name for each in heard for name in (each.original, each.anonymised)))
+    Outcome(notes=tuple(progress.notes), files=files, heard=tuple(heard)).write(home)
 
 
 EFFORT: Effort = "quick"

@@ -26,6 +26,7 @@ from zeroevidence.web.request import DRAWING, JobProgress, JobRequest
 
 _compute_each = partial(compute_each, little=True)
 REPORT, RESULT, FIGURES, OUTCOME = "report.html", "result.json", "figures.zip", "outcome.json"
+ANONYMISED = "anonymised.zip"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,15 @@ class FigureFiles:
 
 
 @dataclass(frozen=True, slots=True)
+class HeardRecording:
+    """A recording to listen to: its name, and the files of the original and of the anonymised one."""
+
+    name: str
+    original: str
+    anonymised: str
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What the page of a result shows.
 
@@ -89,17 +99,24 @@ class Outcome:
         Figures as files.
     files
         Every file that may be fetched; those of figures are drawn when they are.
+    heard
+        The first of the recordings that were anonymised.
     """
 
-    conclusions: tuple[Conclusion, ...]
+    conclusions: tuple[Conclusion, ...] = ()
     notes: tuple[str, ...] = ()
     figures: tuple[FigureFiles, ...] = ()
     files: tuple[str, ...] = field(default=())
+    heard: tuple[HeardRecording, ...] = ()
 
     @classmethod
     def from_file(cls, path: Path) -> Outcome:
         """The outcome that `write_outcome` wrote."""
         return typed(cls, load_json(path), path.name)
+
+    def write(self, home: Path) -> None:
+        """Write it into the folder of the job."""
+        (home / OUTCOME).write_text(json.dumps(plain(asdict(self))), encoding="utf-8")
 
 
 def write_outcome(findings: Findings, request: JobRequest, home: Path, progress: JobProgress) -> None:
@@ -131,8 +148,8 @@ def write_outcome(findings: Findings, request: JobRequest, home: Path, progress:
     if rows:
         (home / RESULT).write_text(to_json(rows), encoding="utf-8")
         files += [] if hide else [RESULT]
-    outcome = Outcome(tuple(_conclusions(findings, hide=hide)), tuple(progress.notes), tuple(figures), tuple(files))
-    (home / OUTCOME).write_text(json.dumps(plain(asdict(outcome))), encoding="utf-8")
+    conclusions = tuple(_conclusions(findings, hide=hide))
+    Outcome(conclusions, tuple(progress.notes), tuple(figures), tuple(files)).write(home)
 
 
 def draw_file(home: Path, name: str) -> None:

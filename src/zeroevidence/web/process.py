@@ -81,8 +81,11 @@ def _do(request: JobRequest, home: Path, bundled: Bundled | None) -> list[Proble
             return problems
         findings = evaluate_scores(request, run)
     else:
-        from zeroevidence.web.audits import audit_embeddings, audit_speech, place_speech
+        from zeroevidence.web.audits import anonymise_speech, audit_embeddings, audit_speech, place_speech
 
+        if request.kind == "anonymise":
+            anonymise_speech(request, place_speech(request, home, run), home, progress)
+            return []
         if request.kind == "speech":
             speech = place_speech(request, home, run)
             try:

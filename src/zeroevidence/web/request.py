@@ -58,7 +58,7 @@ def on_the_page(text: str) -> str:
     return "".join(parts)
 
 
-Kind: TypeAlias = Literal["scores", "speech", "embeddings", "sample", "cascade"]
+Kind: TypeAlias = Literal["scores", "speech", "embeddings", "anonymise", "sample", "cascade"]
 BUNDLED: tuple[Kind, ...] = ("sample", "cascade")  # kinds for which nothing is sent
 MOST_PROBLEMS = 500
 SPEECH = "speech"  # folder of a job with those that recordings are put into
@@ -109,8 +109,9 @@ class JobRequest:
     dev_keys
         Keys of the development scores.
     kind
-        What is asked for: the evaluation of score files, an audit of recordings or of embeddings, or of
-        bundled speech: under two changes of the voice (``sample``), or read by another voice (``cascade``).
+        What is asked for: the evaluation of score files, anonymised recordings, an audit of recordings or of
+        embeddings, or of bundled speech: under two changes of the voice (``sample``), or read by another voice
+        (``cascade``).
     original
         Original recordings, a zip file or the files of a folder; or one file of embeddings.
     anonymised
@@ -135,6 +136,8 @@ class JobRequest:
         Whether infinite scores are taken.
     most_bytes
         The most that recordings may unpack to.
+    protect
+        The protector that recordings are anonymised with.
     """
 
     scores: tuple[Upload, ...] = ()
@@ -155,6 +158,7 @@ class JobRequest:
     ratios: bool = False
     infinite: bool = False
     most_bytes: int = MAX_BYTES
+    protect: str = ""
 
     @property
     def systems(self) -> list[tuple[Upload, ...]]:
@@ -216,10 +220,12 @@ FLAGS = tuple(field.name for field in fields(JobRequest) if field.default is Fal
 
 
 READING, COMPARING, DRAWING = "Read the files", "Compare the systems", "Draw the report"
+PACKING = "Pack the anonymised recordings"
 WORK: dict[Kind, str] = {
     "scores": "Measure what the attackers learn",
     "speech": "Attack the recordings",
     "embeddings": "Attack the embeddings",
+    "anonymise": "Anonymise the recordings",
     "sample": "Attack the bundled speech",
     "cascade": "Attack the bundled speech",
 }
@@ -230,7 +236,8 @@ def job_steps(request: JobRequest) -> list[str]:
     """Return the steps of a job, in the order in which they are taken."""
     several = len(request.scores) > 1 or len(request.systems) > 1 or request.kind == "sample"
     reading = [] if request.kind in BUNDLED else [READING]
-    return [*reading, WORK[request.kind], *([COMPARING] if several else []), DRAWING]
+    last = PACKING if request.kind == "anonymise" else DRAWING
+    return [*reading, WORK[request.kind], *([COMPARING] if several else []), last]
 
 
 @dataclass(slots=True)

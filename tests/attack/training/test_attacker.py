@@ -84,13 +84,8 @@ def test_an_encoder_learns_from_protected_speech(speech, small, tmp_path):
     with pytest.raises(UsageError, match="attacker: holds a trained encoder; --overwrite replaces it"):
         train(speech, tmp_path / "attacker", other, extractor=small)
     assert read_card(found.card) == card
-    # hours that are spent end a training before its next epoch
-    spent = {"hours": 1e-9, "say": said.append, "overwrite": True}
-    assert train(speech, tmp_path / "attacker", other, extractor=small, **spent).epochs == 0
-    assert "no time for 1 more epoch" in said[-1]
+    assert train(speech, tmp_path / "attacker", other, extractor=small, overwrite=True).epochs == 1
     assert read_card(found.card) != card
-    with pytest.raises(UsageError, match="hours: expected more than 0, got 0"):
-        train(speech, tmp_path / "other", hours=0)
 
 
 def test_a_folder_with_part_of_the_features_is_not_refused(speech, tmp_path):

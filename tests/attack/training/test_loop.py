@@ -150,10 +150,10 @@ class Small(Toy):
         return super().pooled(frames, lengths)
 
 
-def in_parts(self, pieces, labels, number):
+def in_parts(self, pieces, labels):
     """Gradients as a GPU computes them that does not take a whole batch."""
     self.optimiser.zero_grad(set_to_none=True)
-    return self._in_parts(pieces, labels, number)
+    return self._in_parts(pieces, labels)
 
 
 @pytest.mark.parametrize(("scope", "gradients"), [("all", TrainingRun._on_cores), ("last", in_parts)])

@@ -1,5 +1,8 @@
 """`zeroevidence anonymise`: a line for each refused recording, a card for the audit, exit codes for scripts."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -31,6 +34,30 @@ def test_wrong_requests_are_usage_errors(run, speech, tmp_path, arguments, messa
     assert code == 2
     assert message in err
     assert not (tmp_path / "out").exists()
+
+
+def test_a_pipe_writes_audio_alone_to_standard_output_and_the_latency_to_standard_error(speech):
+    def pipe(*arguments, data):
+        command = [sys.executable, "-m", "zeroevidence", "anonymise", *arguments, "--protect", "mcadams:0.7"]
+        return subprocess.run(command, input=data, capture_output=True, check=False)
+
+    data = (speech / "ada" / "ada1.wav").read_bytes()
+    done = pipe("-", "-o", "-", data=data)
+    assert (done.returncode, len(done.stdout)) == (0, len(data)), done.stderr
+    assert done.stderr.startswith(b"1 piece, 0.4 s: latency at most ")
+    assert done.stdout != data
+    raw = pipe("-", "-o", "-", "--rate", "16000", data=data[44:])
+    assert (raw.returncode, raw.stdout) == (0, done.stdout[44:])
+    for arguments, code, message in [
+        (("-", "-o", "out"), 2, b"- is both input and output, or neither"),
+        (("-", "-o", "-", "--keep-seed"), 2, b"are for files"),
+        (("-", "-o", "-", "--rate", "4000"), 3, b"expected the 4000 Hz of --rate"),
+    ]:
+        done = pipe(*arguments, data=data)
+        assert (done.returncode, done.stdout, message in done.stderr) == (code, b"", True)
+    slow_rate = pipe("-", "-o", "-", "--rate", "4000", data=data[44:])
+    assert (slow_rate.returncode, slow_rate.stdout) == (3, b"")
+    assert b"4000 Hz; expected 8000 to 48000 Hz" in slow_rate.stderr
 
 
 def test_refused_recordings_get_a_line_and_are_no_problem_later_but_missing_ones_are(run, speech, tmp_path):

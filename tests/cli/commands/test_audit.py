@@ -8,6 +8,7 @@ import pytest
 from scipy.signal import lfilter
 
 from tests.effort import slow
+from tests.spectrum import Spectrum
 from zeroevidence.attack.training import TrainingSettings
 from zeroevidence.data.seals import make_keys
 from zeroevidence.errors import UsageError
@@ -17,27 +18,6 @@ from zeroevidence.report.verdict import verdict
 soundfile = pytest.importorskip("soundfile")
 
 RATE = 16_000
-
-
-class Pitch:
-    """An encoder that sees the spectrum of a voice: enough to tell synthetic speakers apart."""
-
-    name = "spectrum"
-    sample_rate = RATE
-    dim = 24
-    fingerprint = "spectrum:1"
-
-    def __init__(self):
-        self.calls = 0
-
-    def embed(self, waves):
-        self.calls += len(waves)
-        vectors = []
-        for wave in waves:
-            power = np.abs(np.fft.rfft(wave, 4096)) ** 2
-            bands = np.array([part.sum() for part in np.array_split(power[:480], self.dim)])
-            vectors.append(np.log(bands + 1e-6))
-        return np.array(vectors, dtype=np.float32)
 
 
 @pytest.fixture
@@ -59,17 +39,19 @@ def corpus(tmp_path):
 
 @pytest.fixture
 def encoder(monkeypatch):
-    stand_in = Pitch()
+    stand_in = Spectrum()
     monkeypatch.setattr("zeroevidence.auditing.corpus_audit.load_extractor", lambda name, **_: stand_in)
     return stand_in
 
 
-QUICK = ("--intervals", 5, "--null", 5, "--backend", "cosine")
+QUICK = ("--intervals", 5, "--null", 5, "--backend", "cosine", "--splits", 1)
 
 
 @pytest.mark.parametrize("calibrate_on", [pytest.param("matched", marks=slow), "attacker"])
-def test_the_ignorant_calibrate_on_what_they_have_where_asked(run, corpus, encoder, tmp_path, calibrate_on):
-    given = ("--attacker", "ignorant", "--calibrate-on", calibrate_on, "--report", tmp_path / "report.html")
+def test_the_ignorant_calibrate_on_what_they_have_where_asked(
+    run, corpus, encoder, tmp_path, without_figures, calibrate_on
+):
+    given = ("--attacker", "ignorant", "--calibrate-on", calibrate_on)
     code, _, err = run("audit", corpus, "--protect", "mcadams", "-o", tmp_path / "out", *QUICK, *given)
     assert code == 0, err
     card = json.loads((tmp_path / "out" / "attackers.json").read_text())[-1]
@@ -108,6 +90,9 @@ def test_audit_from_audio_to_results(run, corpus, encoder, tmp_path, without_fig
     assert (out / "speakers.csv").exists()
     assert words.headline in (out / "report.html").read_text()
     assert f"wrote {out / 'report.html'}" in err
+    size = sum(path.stat().st_size for path in (out / "cache").rglob("*") if path.is_file())
+    assert [path.name for path in (out / "cache").iterdir()] == ["vectors"]  # protected speech is gone
+    assert f"cache: {size / 1e6:.1f} MB, which `zeroevidence cache {out / 'cache'} --clean` removes" in err
     code, _, err = run("audit", corpus, "--protect", "mcadams", "-o", out, *QUICK)
     assert (code, "--overwrite" in err) == (2, True)
 
@@ -138,8 +123,10 @@ def test_the_card_of_anonymised_speech_is_read(run, corpus, encoder, tmp_path, w
 
 @slow
 def test_few_people_are_cross_validated_and_embedded_once(run, corpus, encoder, tmp_path, without_figures):
-    code, _, err = run("audit", corpus, "--protect", "mcadams", "-o", tmp_path / "out", *QUICK, "--workers", 1)
+    named = ("-o", tmp_path / "out", "--cache", tmp_path / "kept", "--workers", 1)
+    code, _, err = run("audit", corpus, "--protect", "mcadams", *named, *QUICK[:-2])
     assert code == 0, err
+    assert (tmp_path / "kept" / "protected").is_dir()  # another audit may need it
     assert "18 people in 3 folds, dealt 5 times (--splits), so attackers learn 15 times" in err
     assert encoder.calls == 2 * 18 * 4
     rows = read_results(tmp_path / "out")
@@ -159,7 +146,9 @@ def test_folder_of_an_external_anonymiser(run, corpus, encoder, tmp_path, withou
             target.parent.mkdir(parents=True, exist_ok=True)
             soundfile.write(target, gain * wave[::-1], rate)
     folders = "--anonymised", protected, "--anonymised", again
-    code, printed, err = run("audit", corpus, *folders, "-o", tmp_path / "out", "--verbose", *QUICK)
+    code, printed, err = run(
+        "audit", corpus, *folders, "-o", tmp_path / "out", "--verbose", *QUICK, "--attacker", "lazy-informed"
+    )
     assert code == 0, err
     assert "anonymised: its files have '_anon' behind the names of the originals, and count as theirs" in err
     assert "run 2 times on the speech" in " ".join(printed.split())

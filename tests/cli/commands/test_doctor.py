@@ -1,10 +1,14 @@
 """Seals of results: keys, `evaluate --seal`, `audit --seal` and `doctor --seal`, and what is refused."""
 
+import errno
 import json
+import os
 import stat
 from pathlib import Path
 
 import pytest
+
+from zeroevidence.evaluation.results import is_result
 
 pytest.importorskip("cryptography")
 EVALUATED = ("evaluate", "scores.txt", "--intervals", "0", "--null", "0", "-f", "json", "-o", "r.json")
@@ -46,11 +50,15 @@ def test_a_seal_holds_for_the_result_however_it_is_indented(run, sealed):
 
 def test_the_library_alone_verifies_a_seal(run, sealed):
     """As an authority would without this package."""
+    from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
     seal = bytes.fromhex(json.loads(Path("r.json.seal").read_text())["seal"])
     text = json.dumps(sealed, sort_keys=True, separators=(",", ":"))
-    load_pem_public_key(Path("public.pem").read_bytes()).verify(seal, text.encode())
+    public = load_pem_public_key(Path("public.pem").read_bytes())
+    assert public.verify(seal, text.encode()) is None
+    with pytest.raises(InvalidSignature):
+        public.verify(seal, text.encode() + b" ")
 
 
 def test_whatever_was_changed_or_is_missing_is_named(run, sealed):
@@ -87,18 +95,60 @@ def test_keys_that_are_none_and_other_keys(run, sealed):
     assert (code, "public.pem: expected a private Ed25519 key as PEM" in err) == (3, True)
 
 
+@pytest.mark.parametrize("calls", range(1, 4))
+def test_a_sealed_result_that_disappears_is_never_passed_over(run, sealed, monkeypatch, calls):
+    asked = []
+
+    def ask(path):
+        asked.append(path)
+        answer = is_result(path)
+        if len(asked) == calls:
+            Path(path).unlink()
+        return answer
+
+    monkeypatch.setattr("zeroevidence.cli.score_files.is_result", ask)
+    code, out, err = run("doctor", "--seal", "public.pem", "r.json")
+    assert (code, (out + err).startswith("r.json: ")) == (3 if len(asked) >= calls else 0, True)
+
+
+@pytest.mark.parametrize("whole", range(3))
+def test_keys_are_written_both_and_whole_or_not_at_all(run, monkeypatch, tmp_path, whole):
+    Path("scores.txt").unlink()
+    write, written = Path.write_bytes, []
+
+    def write_until_full(path, data):
+        written.append(path)
+        write(path, data if len(written) <= whole else data[:20])
+        if len(written) > whole:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_bytes", write_until_full)
+    code, _, err = run("doctor", "--new-key")
+    names = sorted(path.name for path in tmp_path.iterdir())
+    if whole < 2:
+        assert (code, names, "No space left on device" in err) == (6, [], True)
+    else:
+        assert (code, names, Path("private.pem").stat().st_mode & 0o777) == (0, ["private.pem", "public.pem"], 0o600)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
         ("evaluate", "scores.txt", "--seal", "private.pem", "-f", "json"),
         ("evaluate", "scores.txt", "--seal", "private.pem", "-o", "t.txt"),
-        ("doctor", "--seal", "public.pem", "scores.txt"),
         ("doctor", "--seal", "public.pem", "--corpus", "."),
+        ("doctor", "--seal", "public.pem", "--targets", "scores.txt", "--nontargets", "scores.txt"),
     ],
 )
 def test_what_cannot_be_sealed_is_refused(run, sealed, arguments):
     code, _, err = run(*arguments)
     assert (code, "--seal " in err) == (2, True)
+    no_result = "is no result; expected one that was sealed\n"
+    assert run("doctor", "--seal", "public.pem", "r.json", "scores.txt")[::2] == (3, f"scores.txt: {no_result}")
+    Path("r.json").unlink()  # perhaps while the key is read
+    assert run("doctor", "--seal", "public.pem", "r.json")[::2] == (3, "r.json: no such file\n")
+    Path("r.json").mkdir()
+    assert run("doctor", "--seal", "public.pem", "r.json")[::2] == (3, f"r.json: {no_result}")
 
 
 def test_a_seal_needs_the_extra(run, monkeypatch):

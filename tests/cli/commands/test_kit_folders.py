@@ -3,15 +3,12 @@
 import csv
 import re
 import shutil
-from pathlib import Path
 
 import pytest
 
 from tests.effort import slow
-from zeroevidence.evaluation import Options, read_results
-from zeroevidence.evaluation.score_files import ScorePaths, evaluate_files, score_files
+from zeroevidence.evaluation import read_results
 
-TABLE = Path(__file__).resolve().parents[3] / "examples" / "voiceprivacy2020.tsv"
 DATE = "results-2020-01-02-03-04-05"
 TEXTS = {
     "u1": "we call it bear",
@@ -223,15 +220,3 @@ def test_a_report_shows_privacy_against_utility(run, two, tmp_path):
     page = (tmp_path / "page.html").read_text()
     assert 'id="figure-tradeoff"' in page
     assert "Privacy against utility of speech" in page
-
-
-def test_a_table_of_systems_describes_score_files(source, published, tmp_path):
-    shutil.copytree(source, tmp_path / "vpc2020")
-    shutil.copy(TABLE, tmp_path / "vpc2020" / "systems.tsv")
-    files = score_files(ScorePaths([str(tmp_path / "vpc2020")]))
-    assert len(files) == 18
-    names = {"unprotected", "ignorant", "lazy-informed", "semi-informed", "other"}
-    assert {file.about.threat.name for file in files} == names
-    (file,) = (file for file in files if str(file.scores).endswith("samegender_f0orig/oa_f.scores"))
-    (row,) = evaluate_files([file], options=Options(intervals=0, null=0))
-    assert 100.0 * row["eer"].value == pytest.approx(published["samegender_f0orig/oa_f"], abs=6e-4)

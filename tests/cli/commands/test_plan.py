@@ -7,8 +7,7 @@ import json
 import pytest
 
 import zeroevidence as ze
-from tests.effort import slow
-from zeroevidence.evaluation.needed import Expected, Plan, Requirement, Simulation
+from zeroevidence.evaluation.needed import Plan, Requirement, Simulation
 from zeroevidence.evaluation.plan import plan_from_pilot
 from zeroevidence.evaluation.simulated import Design, simulated
 from zeroevidence.report.plans import render_plan
@@ -42,18 +41,11 @@ def test_json_is_the_same_as_from_python(run):
     code, out, _ = run(*QUICK, "--leak", "eer=0.25", "-f", "json", "--seed", 4)
     assert code == 0
     document = json.loads(out)
-    assert (document["schema"], document["kind"]) == ("zeroevidence/plan/3", "simulation")
+    assert (document["schema"], document["kind"]) == ("zeroevidence/plan/4", "simulation")
     same = ze.plan(
         12, leak=0.25, measure="eer", run=ze.Run(seed=4), options=ze.PlanOptions(utterances=3, simulations=2)
     )
     assert out == render_plan(same, "json")
-
-
-@slow
-def test_two_systems_are_planned_for(run):
-    code, out, _ = run(*QUICK, "--leak", "0.1", "--difference", "0.3")
-    assert code == 0
-    assert "if D_ECE is 0.1 bit for one system and 0.4 bit for another" in " ".join(out.split())
 
 
 def test_a_pilot_is_extrapolated(run, pilot):
@@ -114,27 +106,6 @@ def test_people_needed_by_simulations(needed, said):
     assert people == {"alike": 40, "talkative": 30, "heavy-tailed": needed.people}
 
 
-def comparison(needed):
-    expected = Expected("eer", -0.1, -0.09, -0.2, 0.02, 0.22, 0.02, 0.6)
-    basis = Simulation(Design(30), "eer", 0.4, 0.5, 20, 0, -0.1, 0.5)
-    return Plan(30, (expected,), (Requirement("eer", 0.0, needed),), 0.8, basis, 0.6)
-
-
-def test_planned_comparisons_for_programs_and_papers():
-    plan = comparison(PeopleNeeded(40, 30, 50))
-    document = json.loads(render_plan(plan, "json"))
-    assert (document["kind"], document["basis"]["difference"]) == ("comparison", -0.1)
-    assert document["requirements"][0]["needed"]["people"] == 40
-    (line,) = csv.DictReader(io.StringIO(render_plan(plan, "csv")))
-    assert (line["people"], line["truth"], line["needed_high"]) == ("30", "-0.1", "50")
-    text = render_plan(plan, "md")
-    assert "if EER is 40 % for one system and 30 % for another" in text
-    assert "takes about 40 people (30 to 50 in 95 % of repeated simulations)" in text
-    assert r"\begin{tabular}" in render_plan(plan, "latex")
-    text = render_plan(comparison(PeopleNeeded(None, 9000, None, "beyond")), "md")
-    assert "To tell them apart with a probability of 80 % takes more than 10000 people." in text
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -146,8 +117,6 @@ def test_planned_comparisons_for_programs_and_papers():
         (("--leak", "0.2", "--show-at-most", "0.1"), "--show-at-most '0.1': expected a measure and a number"),
         (("--leak", "0.2", "--show-at-most", "eer=0.3"), "eer falls with what attackers learn; expected"),
         (("--leak", "0.2", "--show-at-least", "alid=1"), "alid rises with what attackers learn; expected"),
-        (("--leak", "0.2", "--difference", "0.1", "--show-at-most", "d_ece=0.3"), "either a difference or a bound"),
-        (("--pilot", "x.json", "--difference", "0.1"), "--difference is for simulations"),
         (("--pilot", "x.json", "--seed", "3"), "--seed is for simulations; with a --pilot nothing is simulated"),
     ],
 )

@@ -123,7 +123,7 @@ def test_comparison(run, tmp_path, without_figures):
     ("content", "message"),
     [
         ("{", r"x\.json:1: not JSON"),
-        ('{"schema": "zeroevidence/comparison/2", "comparisons": [{}]}', r"comparisons\[0\]: has no 'measure'"),
+        ('{"schema": "zeroevidence/comparison/3", "comparisons": [{}]}', r"comparisons\[0\]: has no 'measure'"),
         ('{"schema": "zeroevidence/evaluation/3", "rows": []}', "has no rows"),
         ("[" * 100_000, "nested too deeply"),
     ],
@@ -143,8 +143,7 @@ def test_options_that_make_no_sense(run, result, sample):
     assert (code, "no such file" in err) == (3, True)
 
 
-def test_demo_leads_to_a_report(run, tmp_path, monkeypatch, without_figures):
-    monkeypatch.setattr("zeroevidence.sample.DEMO_OPTIONS", Options(intervals=0, null=0))
+def test_demo_leads_to_a_report(run, tmp_path, monkeypatch, without_figures, shared_demo):
     monkeypatch.setenv("COLUMNS", "120")
     out = tmp_path / "report.html"
     code, shown, err = run("demo", "--report", out)

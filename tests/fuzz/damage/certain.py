@@ -24,7 +24,7 @@ from tests.fuzz.seeds.target import Files, Target
 UNPACKED = 1 << 25  # bytes that a file may become while cases run
 _NO_NUMBERS = ("nan", "inf", "-inf", "1e999", "0x10", "1_000", "\u00b2", "\u0663", "None", "1,5", "--1")
 _NO_CELLS = tuple(value for value in _NO_NUMBERS if "," not in value)
-_NO_LABELS = ("yes", "2", "targets", "Target?", "-1")
+_NO_LABELS = ("yes", "2", "targets", "Target?", "-2")
 _NO_WEIGHTS = ("nan", "inf", "-inf", "1e39", "-1e300", "2e6")
 
 

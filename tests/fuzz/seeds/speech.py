@@ -63,7 +63,7 @@ def corpus_targets(home: Path) -> list[Target]:
     some, listed = (next(iter(waves)), list(waves)[5]), "manifest.jsonl"
     encoder = read_files(home, "tiny.onnx", "tiny.json")
     quick = ("--extractor", "tiny.json", "--backend", "cosine", "--attacker", "ignorant")
-    quick += ("--intervals", "0", "--null", "0", "-o", "out")
+    quick += ("--intervals", "0", "--null", "0", "--splits", "1", "-o", "out")
     protect, release = ("--protect", "mcadams"), ("--protect", "mcadams", "--workers", "1", "-o")
     for name, data in table.items():
         (home / name).write_bytes(data)

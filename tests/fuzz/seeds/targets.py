@@ -313,23 +313,8 @@ def _utility(home: Path) -> list[Target]:
         target_of(home, "utility", emotions, ("emo", "heard", "whose")),
         *[target_of(home, "report", ("kit.txt", "-f", "md", "-o", "page"), ("kit.txt",))] * _CHEAP,
         *[target_of(home, "report", ("ranks", "-f", "md", "-o", "page"), ranks)] * _CHEAP,
-        _board(home),
         _kit_speech(home),
     ]
-
-
-def _board(home: Path) -> Target:
-    """A folder of two systems with the table that describes them."""
-    (home / "board").mkdir()
-    names = [f"board/{name}" for name in ("kaldi.scores", "other.scores", "kaldi.key")]
-    for name in names:
-        (home / name).write_bytes((home / Path(name).name).read_bytes())
-    (home / "board/systems.csv").write_text(
-        "scores,key,system,dataset,split,enrolment,trial,trained_on\n"
-        "kaldi.scores,kaldi.key,one,digits,test,original,anonymised,original\n"
-        "other.scores,kaldi.key,two,digits,test,anonymised,anonymised,original\n"
-    )
-    return target_of(home, "evaluate", ("board", "--intervals", "0", "--null", "0"), ["board/systems.csv", *names])
 
 
 def _kit_speech(home: Path) -> Target:

@@ -174,8 +174,6 @@ def test_mu_after_a_batch_is_that_of_equation_six():
     ("call", "error", "words"),
     [
         (lambda x, y: ZeroEvidenceFlow(linear_map="svd").fit(x, y), UsageError, "lda, pca or none"),
-        (lambda x, y: ZeroEvidenceFlow(covariances="own").fit(x, y), UsageError, "shared or classes"),
-        (lambda x, y: ZeroEvidenceFlow(covariances="classes").fit(x, y, keep=y), UsageError, "no second attribute"),
         (lambda x, y: ZeroEvidenceFlow(epochs=0).fit(x, y), UsageError, "at least 1"),
         (lambda x, y: ZeroEvidenceFlow(held_out=1.0).fit(x, y), UsageError, "share"),
         (lambda x, y: ZeroEvidenceFlow(epochs=1).fit(x, y, keep=["u"]), InputError, "one per row"),
@@ -194,11 +192,11 @@ def test_circumcentre_and_points():
     rng = np.random.default_rng(0)
     for count in (2, 3, 5):
         evidence = LatentClasses(rng.standard_normal((count, count - 1)), 1.7)
-        centre = evidence.placed(evidence.means, np.zeros(count))
+        centre = evidence.placed(np.zeros(count))
         distances = np.linalg.norm(evidence.means - centre, axis=1)
         np.testing.assert_allclose(distances, distances[0])
         wanted = rng.standard_normal((4, count))
-        reached = evidence.log_likelihoods(evidence.placed(evidence.means, wanted))
+        reached = evidence.log_likelihoods(evidence.placed(wanted))
         np.testing.assert_allclose(reached - reached[:, :1], wanted - wanted[:, :1])
     corners = simplex(4, 2.5)
     gaps = np.linalg.norm(corners[:, None] - corners, axis=2)[np.triu_indices(4, 1)]
@@ -206,7 +204,7 @@ def test_circumcentre_and_points():
     z = np.linspace(-5.0, 5.0, 11)[:, None]
     np.testing.assert_allclose(LatentClasses.binary(3.0).llr(z), z[:, 0])  # the coordinate is the LLR
     with pytest.raises(InputError, match="span"):
-        LatentClasses(np.zeros((3, 2)), 1.0).placed(np.zeros((1, 2)), np.zeros(3))
+        LatentClasses(np.zeros((3, 2)), 1.0).placed(np.zeros(3))
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
@@ -221,15 +219,10 @@ def test_a_gpu_learns_the_same_problem(precision):
 def test_rows_of_a_flow_have_its_latent_map_and_its_training():
     roles = Roles.split(voices(each=6, dimension=5), "sex")
     train = roles.train
-    made = {
-        name: ZeroEvidenceFlow(epochs=2, covariances=name).fit(train.vectors, train.attributes["sex"])
-        for name in ("shared", "classes")
-    }
+    flow = ZeroEvidenceFlow(epochs=2).fit(train.vectors, train.attributes["sex"])
     options = Options(intervals=0, null=0)
-    rows = from_json(to_json(assess(made, roles, "sex", AttackOptions(["logistic"]), options)))
+    rows = from_json(to_json(assess({"flow": flow}, roles, "sex", AttackOptions(["logistic"]), options)))
     first = {row.labels["system"]: row for row in reversed(rows) if row.maps}
-    assert first["shared"].maps["latent"].mu == pytest.approx(made["shared"].evidence_[0].mu)
-    assert first["classes"].maps["latent"].mu is None  # its first coordinate is not the LLR
-    for name, flow in made.items():
-        assert first[name].curves["mu_over_epochs"].y == pytest.approx(flow.history_.mus)
+    assert first["flow"].maps["latent"].mu == pytest.approx(flow.evidence_[0].mu)
+    assert first["flow"].curves["mu_over_epochs"].y == pytest.approx(flow.history_.mus)
     assert "mu_over_epochs" not in first["unprotected"].curves

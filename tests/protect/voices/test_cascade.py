@@ -1,12 +1,20 @@
 """Speech to words to speech: only words that were said are read, and nothing else of a recording reaches the output."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect import load_protector
 from zeroevidence.protect.anonymise import AnonymiseOptions, anonymise
-from zeroevidence.protect.voices.cascade import Cascade, unclear_reason, with_transcripts
+from zeroevidence.protect.voices.cascade import (
+    Cascade,
+    recognise_language,
+    unclear_reason,
+    with_language,
+    with_transcripts,
+)
 from zeroevidence.protect.voices.speech_models import (
     RATE,
     RECOGNISERS,
@@ -19,8 +27,15 @@ from zeroevidence.protect.voices.speech_models import (
     load_voice,
     recognise,
 )
+from zeroevidence.run import Run
 
 WORDS = {"quiet": "We call it bear.", "loud": "They are so deep in talent."}
+
+
+@pytest.fixture(autouse=True)
+def _one_process(monkeypatch):
+    """Workers that other tests started do not know the parts that are added here."""
+    monkeypatch.setattr("zeroevidence.parallel._is_worker", True)
 
 
 @pytest.fixture
@@ -28,7 +43,7 @@ def parts():
     """A recogniser that tells loud from quiet, and a voice that hums each letter; and what they were given."""
     heard, read = [], []
 
-    def hear(wave):
+    def hear(wave, language):
         heard.append(len(wave))
         return Transcript(WORDS["loud" if np.abs(wave).max() > 0.5 else "quiet"], -0.1)
 
@@ -69,8 +84,8 @@ def test_transcripts_take_the_place_of_the_recogniser(parts, voice):
     protector = with_transcripts(load_protector("cascade:ear/hum"), {"u1": "We bear."})
     protector(noise(1.0, 0.1), 16_000, voice.Spoken("u1", "ada"))
     assert parts == ([], ["We bear."])
-    with pytest.raises(InputError, match="utterance u2: no transcript; expected one for every utterance"):
-        protector(noise(1.0, 0.1), 16_000, voice.Spoken("u2", "ada"))
+    protector(noise(1.0, 0.1), 16_000, voice.Spoken("u2", "ada"))  # not in the file: it is heard
+    assert parts == ([16_000], ["We bear.", WORDS["quiet"]])
     assert protector.fingerprint != load_protector("cascade:ear/hum").fingerprint
     chained = with_transcripts(load_protector("cascade:ear/hum+mcadams"), {"u1": "We bear."})
     assert chained.parts[0] == protector
@@ -144,6 +159,16 @@ def test_a_recording_that_is_not_understood_is_refused_with_a_line(parts, tmp_pa
     assert parts[1][-2:] == ["we call", "it bear"]
     assert [part.name for part in again.card.parts] == ["hum"]
     assert [problem.remedy.split(",")[0] for problem in result.refused] == ["--transcripts FILE"]
+    assert [problem.heard for problem in result.refused] == [" ".join([WORDS["quiet"]] * 2)]
+    assert not any(WORDS["quiet"] in file.read_text() for file in (tmp_path / "out").glob("*.*"))  # not released
+    text.write_text("bob1 it bear\n")  # corrects what was heard; the rest is kept
+    corrected = anonymise(
+        tmp_path / "original", tmp_path / "out", "cascade:ear/hum", AnonymiseOptions(transcripts=text)
+    )
+    assert corrected.refused == ()
+    assert parts[1][-1] == "it bear"
+    assert parts[1].count(WORDS["quiet"]) == 1
+    assert [part.name for part in corrected.card.parts] == ["ear", "hum"]
     (tmp_path / "original" / "ada" / "ada1.wav").unlink()
     with pytest.raises(
         InputError, match=r"bob1.*30\.0 s of sound.*; what helps: --transcripts FILE, whose words are read"
@@ -164,6 +189,78 @@ def test_long_speech_is_cut_where_it_is_quiet(parts):
 def test_parts_are_found_by_name():
     with pytest.raises(UsageError, match="unknown speech recogniser 'parrot'; expected moonshine"):
         load_protector("cascade:parrot/joe")
-    with pytest.raises(UsageError, match="unknown synthetic voice 'x'; expected joe"):
+    with pytest.raises(UsageError, match=r"unknown synthetic voice 'x'; expected espeak-af, .*, hibari, joe"):
         load_protector("cascade:moonshine/x")
-    assert load_protector("cascade") == load_protector("cascade:moonshine") == Cascade()
+    assert load_protector("cascade") == load_protector(f"cascade:{Cascade().recogniser}") == Cascade()
+    with pytest.raises(UsageError, match="moonshine does not understand 'de'; expected whisper"):
+        load_protector("cascade:moonshine/espeak-de")
+
+
+def test_a_language_names_recogniser_and_voice():
+    assert with_language("cascade", "en") == load_protector("cascade").name
+    assert with_language("cascade+pitch:2", "zh") == "cascade:whisper/espeak-zh+pitch:2"
+    assert with_language("cascade:whisper/espeak-fr", "fr") == "cascade:whisper/espeak-fr"
+    for name, language, reason in (
+        ("cascade", "tl", "no synthetic voice speaks 'tl'; expected one of af, am"),
+        ("cascade:whisper/hibari", "de", "the voice hibari speaks 'en'; expected one of the language 'de'"),
+        ("mcadams", "de", "mcadams does not recognise speech"),
+    ):
+        with pytest.raises(UsageError, match=reason):
+            with_language(name, language)
+
+
+@pytest.fixture
+def listener(parts):
+    """A recogniser of more languages than any other: all that is loud it takes for Latin."""
+
+    def hear(wave, language):
+        return Transcript(f"Salve {language}", -0.1, "la" if np.abs(wave).max() > 0.5 else None)
+
+    RECOGNISERS.add(
+        RecogniserKind("listener", "", "", "1", "x", -1.0, lambda: hear, ("la", *RECOGNISERS["whisper"].languages))
+    )
+    SYNTHETIC_VOICES.add(replace(SYNTHETIC_VOICES["hum"], name="toga", language="la"))
+    yield
+    RECOGNISERS.remove("listener")
+    SYNTHETIC_VOICES.remove("toga")
+
+
+def test_other_languages_are_heard_and_read(parts, listener, voice):
+    protector = load_protector("cascade:listener/toga")
+    protector(noise(1.0, 0.9), 16_000, voice.Spoken())
+    assert parts[1] == ["Salve la"]
+    with pytest.raises(InputError, match=r"speech in another language \(la\) was recognised; expected en"):
+        load_protector("cascade:listener/hum")(noise(1.0, 0.9), 16_000, voice.Spoken())
+    assert recognise_language([noise(1.0, 0.9), noise(1.0, 0.9), noise(1.0, 0.01)]) == {"la": 2}
+
+
+@pytest.mark.parametrize(
+    ("recognised", "seconds", "language", "reason"),
+    [
+        (Transcript("Привет мир", -0.1), 2.0, "ru", ""),
+        (Transcript("Привет мир", -0.1, "en"), 2.0, "ru", "speech in another language (en)"),
+        (Transcript("今天天气很好", -0.1), 9.0, "zh", ""),
+        (Transcript("今天天气很好", -0.1), 9.1, "zh", "only 3 words were recognised"),
+        (Transcript("今天天气很好", -0.1), 9.0, "ru", "only 1 word was recognised"),
+    ],
+)
+def test_words_of_other_languages_are_counted_as_they_are_written(recognised, seconds, language, reason):
+    found = unclear_reason(recognised, seconds, -1.0, language)
+    assert found.startswith(reason)
+    assert bool(found) == bool(reason)
+
+
+def test_a_language_is_recognised_and_said(parts, listener, tmp_path):
+    soundfile = pytest.importorskip("soundfile")
+    for name, level in (("ada", 0.9), ("bob", 0.9), ("eve", 0.01)):
+        (tmp_path / "original" / name).mkdir(parents=True)
+        soundfile.write(tmp_path / "original" / name / f"{name}1.wav", noise(1.0, level), 16_000)
+    notes = []
+    auto, folder = AnonymiseOptions(language="auto"), tmp_path / "out"
+    result = anonymise(tmp_path / "original", folder, "cascade:listener/toga", auto, run=Run(say=notes.append))
+    assert notes == ["note: the language is la, as recognised in 2 of 3 recordings"]
+    assert result.card.name == "cascade:listener/toga"
+    for file in (tmp_path / "original").glob("[ab]*/*"):
+        file.unlink()
+    with pytest.raises(InputError, match="no language is sure in 1 recordings; expected --language"):
+        anonymise(tmp_path / "original", tmp_path / "none", "cascade:listener/toga", auto)

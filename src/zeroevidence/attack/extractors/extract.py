@@ -17,7 +17,13 @@ from zeroevidence.attack.extractors import Extractor
 from zeroevidence.attack.networks import load_network
 from zeroevidence.attack.onnx_runtime import FRAMES, CropExtractor, OnnxExtractor, crop_starts, mean_by_owner
 from zeroevidence.attack.training.features import FrameSet, read_features
-from zeroevidence.attack.voice_transforms import VoiceTransform, compute_in_batches, protect, utterance_problem
+from zeroevidence.attack.voice_transforms import (
+    VoiceTransform,
+    compute_in_batches,
+    protect,
+    protection_key,
+    utterance_problem,
+)
 from zeroevidence.data.audio import load_speech
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.embeddings import Embeddings
@@ -163,8 +169,9 @@ class _BatchExtraction:
         return outcomes
 
     def _key(self, wave: Wave, utterance: Utterance) -> str:
-        drawn = () if self.transform is None else (self.transform.fingerprint, utterance.id, utterance.speaker)
-        return digest(self.extractor.fingerprint, str(self.extractor.sample_rate), *drawn, wave)
+        rate = self.extractor.sample_rate
+        protection = protection_key(wave, rate, utterance, self.transform)
+        return digest(self.extractor.fingerprint, str(rate), *protection, wave)
 
 
 def has_gpu() -> bool:
@@ -246,7 +253,10 @@ def extract_on_device(
     owners = np.arange(len(frames))
     if isinstance(extractor, CropExtractor):
         frames, owners = crop_frames(frames)
+    embedded = run.progress(f"{title}, {extractor.name} on {place.type}", "utterances")
+    embedded(0, len(utterances))
     vectors = passes.embed(UtteranceFrames(frames, place)).astype(np.float32)
+    embedded(len(utterances), len(utterances))
     pooled = mean_by_owner(vectors, owners)
     bad = np.flatnonzero(~np.isfinite(pooled).all(axis=1)).tolist()
     if bad:

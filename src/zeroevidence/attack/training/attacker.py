@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,8 +19,8 @@ from zeroevidence.attack.networks import load_network
 from zeroevidence.attack.networks.onnx_layers import save_onnx
 from zeroevidence.attack.onnx_cards import CARD, EncoderCard, card_text, person_digest
 from zeroevidence.attack.training import LEAST_PEOPLE, TrainingSettings, usual_scope
-from zeroevidence.attack.training.features import FrameSet, TrainingFrames, read_features
-from zeroevidence.attack.training.history import Epoch, TrainedNetwork, ignore_epoch, train_within
+from zeroevidence.attack.training.features import TrainingFrames, read_features
+from zeroevidence.attack.training.history import Epoch, TrainedNetwork, ignore_epoch
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.files import naming_file
 from zeroevidence.data.formats.corpora import read_corpus
@@ -31,7 +29,7 @@ from zeroevidence.data.writing import lock_folder, refuse_used_folder, write_ato
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.linkage.estimate import format_duration
 from zeroevidence.optional import optional
-from zeroevidence.run import Run, no_progress, setting, silent
+from zeroevidence.run import Run, setting
 
 MODEL = "attacker.onnx"
 _DEVELOPMENT = 0.25  # share of the people that training stops on
@@ -81,9 +79,6 @@ class AttackerOptions:
         The corpus that will be evaluated: training on its people is refused.
     settings
         Settings of the training; what they leave open suits the device. The seed is that of the run.
-    hours
-        Train again with other learning rates and more epochs until development people disclose no more, or so many
-        hours are spent; None to train once.
     overwrite
         Whether an encoder that the folder holds is replaced.
     """
@@ -95,15 +90,7 @@ class AttackerOptions:
         None, "Corpus to be evaluated later; training on its people is refused.", metavar="CORPUS"
     )
     settings: TrainingSettings = field(default_factory=TrainingSettings)
-    hours: float | None = setting(
-        None,
-        "Train again with other rates and more epochs until development people disclose no more, or this is spent.",
-    )
     overwrite: bool = setting(False, "Replace existing output.")
-
-    def __post_init__(self) -> None:
-        if self.hours is not None and not self.hours > 0:
-            raise UsageError(f"hours: expected more than 0, got {self.hours:g}")
 
 
 def train_attacker(
@@ -115,8 +102,6 @@ def train_attacker(
     run: Run = Run(),
 ) -> TrainedAttacker:
     """Fine-tune a speaker encoder on protected speech, to attack that protection with.
-
-    Processes that `torchrun` started share the work: the first reads the speech and writes the encoder.
 
     Parameters
     ----------
@@ -135,43 +120,27 @@ def train_attacker(
     """
     home = Path(folder)
     _, place = training_loop(run.device)
-    from zeroevidence.attack.training.compute import joined_processes
-
-    with ExitStack() as stack:
-        group, place = stack.enter_context(joined_processes(place))
-        run = replace(run, device=place, cache=home / _CACHE)
-        settings = replace(options.settings, seed=run.seed).filled(usual_scope(place))
-        if group.is_first:
-            _refuse_finished(home, overwrite=options.overwrite)
-            if not (home / _CACHE).exists():
-                refuse_used_folder(home)
-        else:
-            run, on_epoch = replace(run, say=silent, progress=no_progress), ignore_epoch
-        card = find_card(options.extractor)
-        network = load_network(card)
-        utterances = _training_utterances(corpus, options.evaluation)
-        with naming_file(corpus):
-            people, stopping = _split(np.array([utterance.speaker for utterance in utterances]), settings.seed)
-        features: FrameSet | None = None
-        if group.is_first:
-            stack.enter_context(lock_folder(home, continued_from=[_CACHE]))
-            step = run.progress("reading speech", "recordings")
-            features, conversions = read_features(utterances, card, step=step, run=run)
-            for sentence in conversions:
-                run.say(sentence)
-        features = group.of_first(features)
+    run = replace(run, device=place, cache=home / _CACHE)
+    settings = replace(options.settings, seed=run.seed).filled(usual_scope(place))
+    _refuse_finished(home, overwrite=options.overwrite)
+    if not (home / _CACHE).exists():
+        refuse_used_folder(home)
+    card = find_card(options.extractor)
+    network = load_network(card)
+    utterances = _training_utterances(corpus, options.evaluation)
+    with naming_file(corpus):
+        people, stopping = _split(np.array([utterance.speaker for utterance in utterances]), settings.seed)
+    with lock_folder(home, continued_from=[_CACHE]):
+        step = run.progress("reading speech", "recordings")
+        features, conversions = read_features(utterances, card, step=step, run=run)
+        for sentence in conversions:
+            run.say(sentence)
         training, development = (features.take(np.isin(features.speakers, some)) for some in (people, stopping))
         frames = TrainingFrames(training, development)
         run.say(estimate_text(network, frames, settings, run))
-        trained = fine_tune(card, frames, home, settings, hours=options.hours, on_epoch=on_epoch, run=run)
-        if group.is_first:
-            shutil.rmtree(home / _CACHE)
+        trained = fine_tune(card, frames, home, settings, on_epoch=on_epoch, run=run)
+        shutil.rmtree(home / _CACHE)
     return trained
-
-
-def is_first_process() -> bool:
-    """Return whether this process speaks for all that `torchrun` started; alone it does."""
-    return os.environ.get("RANK", "0") == "0"
 
 
 def _refuse_finished(home: Path, *, overwrite: bool) -> None:
@@ -190,7 +159,6 @@ def fine_tune(
     folder: Path,
     settings: TrainingSettings,
     *,
-    hours: float | None = None,
     on_epoch: Callable[[Epoch], None] = ignore_epoch,
     run: Run = Run(),
 ) -> TrainedAttacker:
@@ -206,40 +174,25 @@ def fine_tune(
         Where encoder and card are written.
     settings
         With nothing left open.
-    hours
-        As in `AttackerOptions`.
     on_epoch
         Called with each `Epoch`.
     run
         As in `train_attacker`; its cache keeps what an interrupted training continues from.
     """
     loop, place = training_loop(run.device)
-    group = loop.compute.current_group()
-
-    def train(settings: TrainingSettings, stop: Callable[[], bool]) -> TrainedNetwork:
-        stopped = replace(run, device=place, stop=stop)
-        trained: TrainedNetwork = loop.train(load_network(card), frames, settings, on_epoch=on_epoch, run=stopped)
-        return trained
-
-    if hours is None:
-        result = train(settings, run.stop)
-    else:
-        key = training_key(card, frames, settings)
-        result, settings = train_within(
-            hours, settings, key, train, agreed=group.of_first, save=group.is_first, run=run
-        )
+    placed = replace(run, device=place)
+    result: TrainedNetwork = loop.train(load_network(card), frames, settings, on_epoch=on_epoch, run=placed)
     before, after = result.epochs[0].development, result.best_score
     assert before is not None
     assert after is not None
     people, stopping = np.unique(frames.training.speakers), np.unique(frames.development.speakers)
     recordings = len(frames.training) + len(frames.development)
-    if group.is_first:
-        write_atomically(folder / MODEL, lambda path: save_onnx(result.network.cpu(), path))
-        note = (
-            f"learned from {recordings} protected recordings, of {len(people)} people and {len(stopping)} to stop on; "
-            "for audits of other people"
-        )
-        _write_card(card, folder, note, people, stopping, settings)
+    write_atomically(folder / MODEL, lambda path: save_onnx(result.network.cpu(), path))
+    note = (
+        f"learned from {recordings} protected recordings, of {len(people)} people and {len(stopping)} to stop on; "
+        "for audits of other people"
+    )
+    _write_card(card, folder, note, people, stopping, settings)
     return TrainedAttacker(
         folder / CARD, len(people), len(stopping), recordings, before.bits, after.bits, len(result.epochs) - 1
     )

@@ -1,12 +1,10 @@
-"""Passes through a network, as fast as the machine allows: threads, several GPUs, CUDA graphs and their memory."""
+"""Passes through a network, as fast as the machine allows: threads, CUDA graphs and their memory."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, nullcontext
-from dataclasses import dataclass
+from contextlib import closing, nullcontext
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -14,7 +12,6 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import distributed
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.attack.training.crops import UtteranceFrames, padded_batches
@@ -71,91 +68,6 @@ class AdaptiveBatchSize:
             torch.cuda.empty_cache()
         self.say(f"the memory of the device is too small: {self.size} utterances at a time from here on")
         return None
-
-
-@dataclass(frozen=True, slots=True)
-class ProcessGroup:
-    """The processes of a training: the number of this one, and how many there are."""
-
-    rank: int = 0
-    size: int = 1
-
-    @property
-    def is_first(self) -> bool:
-        """Whether this process reads, writes and speaks for all."""
-        return self.rank == 0
-
-    def share(self, count: int) -> slice:
-        """Return which of so many utterances are for this process.
-
-        Examples
-        --------
-        >>> [ProcessGroup(rank, 2).share(5) for rank in range(2)]
-        [slice(0, 2, None), slice(2, 5, None)]
-        """
-        return slice(self.rank * count // self.size, (self.rank + 1) * count // self.size)
-
-    def add(self, value: torch.Tensor) -> None:
-        """Replace a tensor by the sum over all processes."""
-        if self.size > 1:
-            distributed.all_reduce(value)
-
-    def add_gradients(self, weights: Sequence[torch.Tensor]) -> None:
-        """Replace the gradients of weights by their sums over all processes."""
-        gradients = [weight.grad for weight in weights if weight.grad is not None]
-        if self.size == 1 or not gradients:
-            return
-        together = torch.cat([gradient.reshape(-1) for gradient in gradients])
-        distributed.all_reduce(together)
-        parts = torch.split(together, [gradient.numel() for gradient in gradients])
-        for gradient, part in zip(gradients, parts, strict=True):
-            gradient.copy_(part.view_as(gradient))
-
-    def gather(self, value: Result) -> list[Result]:
-        """Return what each process has, in the order of their numbers."""
-        if self.size == 1:
-            return [value]
-        values: list[Result | None] = [None] * self.size
-        distributed.all_gather_object(values, value)
-        return [each for each in values if each is not None]
-
-    def of_first(self, value: Result | None) -> Result:
-        """Return the value that the first process has; the others wait for it."""
-        values = [value]
-        if self.size > 1:
-            distributed.broadcast_object_list(values)
-        (result,) = values
-        assert result is not None
-        return result
-
-
-def current_group() -> ProcessGroup:
-    """Return the processes that this one belongs to."""
-    if distributed.is_available() and distributed.is_initialized():
-        return ProcessGroup(distributed.get_rank(), distributed.get_world_size())
-    return ProcessGroup()
-
-
-@contextmanager
-def joined_processes(device: str) -> Iterator[tuple[ProcessGroup, str]]:
-    """Context in which the processes that `torchrun` started work together; with the device of this one.
-
-    Parameters
-    ----------
-    device
-        The device; of several GPUs each process takes the one of its number on the machine.
-    """
-    if int(os.environ.get("WORLD_SIZE", "1")) == 1 or distributed.is_initialized():
-        yield current_group(), device
-        return
-    if device == "cuda":
-        device = f"cuda:{os.environ.get('LOCAL_RANK', '0')}"
-        torch.cuda.set_device(device)
-    distributed.init_process_group("nccl" if device.startswith("cuda") else "gloo")
-    try:
-        yield current_group(), device
-    finally:
-        distributed.destroy_process_group()
 
 
 Gradients = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
@@ -230,8 +142,6 @@ class EncoderPasses:
         Its device.
     last
         Whether what `network.frames` gives is computed once, and only `network.pooled` after it.
-    group
-        Processes that share the work.
     outputs
         What the encoder made of some of the utterances before training, where that is known.
     half
@@ -246,12 +156,11 @@ class EncoderPasses:
         place: torch.device,
         *,
         last: bool = False,
-        group: ProcessGroup = ProcessGroup(),
         outputs: EncoderOutputs | None = None,
         half: bool = True,
         run: Run = Run(),
     ) -> None:
-        self.network, self.place, self.last, self.group, self.half = network, place, last, group, half
+        self.network, self.place, self.last, self.half = network, place, last, half
         self.outputs = outputs
         # Without a GPU one at a time: padding would only be work.
         self.size = AdaptiveBatchSize(_UTTERANCES if place.type == "cuda" else 1, run)
@@ -292,16 +201,13 @@ class EncoderPasses:
         return np.array(vectors, np.float64) if len(vectors) == len(source) else self.embed(source)
 
     def embed(self, source: UtteranceFrames) -> FloatArray:
-        """Return the embeddings of whole utterances; each process computes some of them."""
+        """Return the embeddings of whole utterances."""
         forward = self.network.pooled if self.last else self.network
 
         def compute(frames: torch.Tensor, lengths: list[int]) -> list[FloatArray]:
             return list(np.asarray(forward(frames, lengths).float().cpu().numpy(), np.float64))
 
-        some = range(self.group.rank, len(source), self.group.size)
-        vectors: dict[int, FloatArray] = {}
-        for part in self.group.gather(dict(self._each(source, compute, some))):
-            vectors |= part
+        vectors = dict(self._each(source, compute, range(len(source))))
         return np.stack([vectors[row] for row in range(len(source))])
 
     def _trunk(self, feats: torch.Tensor, lengths: list[int]) -> list[Any]:

@@ -37,11 +37,6 @@ class StepDraws:
     floor: torch.Tensor | None
     mask: torch.Tensor | None
 
-    def part(self, share: slice) -> StepDraws:
-        """Return the choices for some of the utterances."""
-        floor, mask = (None if draw is None else draw[share] for draw in (self.floor, self.mask))
-        return StepDraws(self.rows[share], self.crop[share], floor, mask)
-
 
 def draw_epoch(count: int, batch: int, settings: TrainingSettings, place: torch.device) -> list[StepDraws]:
     """Draw an order of so many utterances, and the random choices of each step; a batch of one is left out."""

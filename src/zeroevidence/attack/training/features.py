@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 from zeroevidence._typing import IntArray, StrArray
 from zeroevidence.attack.onnx_cards import BANDS, FRONT_ENDS, EncoderCard
 from zeroevidence.attack.training import LEAST_PEOPLE
-from zeroevidence.attack.voice_transforms import Batch, VoiceTransform, compute_in_batches, protect, utterance_problem
+from zeroevidence.attack.voice_transforms import (
+    Batch,
+    VoiceTransform,
+    compute_in_batches,
+    protect,
+    protection_key,
+    utterance_problem,
+)
 from zeroevidence.data.audio import load_speech
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.store import HEADER, Store, digest
@@ -355,8 +362,8 @@ class _FeatureReader:
     def _read(self, utterance: Utterance) -> _UtteranceFeatures:
         rate, front_end, transform = self.card.sample_rate, self.card.front_end, self.transform
         audio = load_speech(utterance, rate)
-        drawn = () if transform is None else (transform.fingerprint, utterance.id, utterance.speaker)
-        key = digest(front_end, str(rate), _VERSION, *drawn, audio.wave)
+        protection = protection_key(audio.wave, rate, utterance, transform)
+        key = digest(front_end, str(rate), _VERSION, *protection, audio.wave)
         kept = None if self.store is None else self.store.load(key)
         if kept is not None:
             frames = np.frombuffer(kept, HALF).reshape(-1, BANDS)

@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import partial, reduce
+from functools import reduce
 from typing import Any, TypeVar
 
 import numpy as np
@@ -125,10 +125,7 @@ class TrainingRun:
         self.steps = math.ceil(len(training) / self.batch)
         self.recorded: compute.RecordedStep | None = None
         self.batch_size = compute.AdaptiveBatchSize(self.batch, run)
-        self.group = compute.current_group()
-        self.passes = compute.EncoderPasses(
-            network, place, last=self.last, group=self.group, outputs=frames.outputs, run=run
-        )
+        self.passes = compute.EncoderPasses(network, place, last=self.last, outputs=frames.outputs, run=run)
         self._freeze_trunk(training)
         self.training, self.development = (self.passes.source(data, run.cache) for data in (training, development))
         self.crop = max(1, round(settings.crop * self.training.data.length.sum() / training.length.sum()))
@@ -186,7 +183,7 @@ class TrainingRun:
                 since += 1
                 if score.bits > best.bits:
                     best, weights, since, result.best = score, copy.deepcopy(self.network.state_dict()), 0, number
-            if self.store is not None and self.group.is_first:
+            if self.store is not None:
                 save_checkpoint(self.store, self.key, self, result, weights)
             on_epoch(result.epochs[-1])
         self.network.load_state_dict(weights)
@@ -206,65 +203,56 @@ class TrainingRun:
                 module.eval()  # few people would spoil the statistics of batch normalisation
         sums = torch.zeros((), dtype=torch.float64, device=self.place)  # read once: reading waits for the device
         batches = draw_epoch(len(self.training), self.batch, self.settings, self.place)
-        # a batch of fewer utterances than processes is computed whole by each
-        shares = [
-            batch.part(self.group.share(len(batch.rows))) if len(batch.rows) >= self.group.size else batch
-            for batch in batches
-        ]
-        with contextlib.closing(self.training.crops(shares, self.crop)) as cropped:
-            for batch, share, crops in zip(batches, shares, cropped, strict=True):
-                size = len(batch.rows)
-                sums += self._step(crops, share, size if size >= self.group.size else size * self.group.size) * size
+        with contextlib.closing(self.training.crops(batches, self.crop)) as cropped:
+            for batch, crops in zip(batches, cropped, strict=True):
+                sums += self._step(crops, batch) * len(batch.rows)
                 self.schedule.step()
         for _ in range(self.steps - len(batches)):
             self.schedule.step()
-        self.group.add(sums)
         total = float(sums)
         if not math.isfinite(total):
             raise UsageError("training diverged: the loss is not a number; lower the learning rate")
         return total / len(self.training)
 
-    def _step(self, crops: torch.Tensor, step: StepDraws, number: int) -> torch.Tensor:
-        """Learn from crops, this process' share of `number`, and return what they add to the mean loss."""
+    def _step(self, crops: torch.Tensor, step: StepDraws) -> torch.Tensor:
+        """Learn from a batch of crops, and return their mean loss."""
         if not self.last:
             crops = augment(crops, self.settings, step)
         loss: torch.Tensor | None = None
         while loss is None:
-            loss = self.batch_size.attempt(lambda: self._gradients(crops, self.labels[step.rows], number))
-        self.group.add_gradients(self.weights)
+            loss = self.batch_size.attempt(lambda: self._gradients(crops, self.labels[step.rows]))
         nn.utils.clip_grad_norm_(self.network.parameters(), _STEEPEST)
         self.optimiser.step()
         return loss
 
-    def _gradients(self, crops: torch.Tensor, labels: torch.Tensor, number: int) -> torch.Tensor:
+    def _gradients(self, crops: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """Compute gradients of a batch: on all cores, recorded where it always fits, or in parts."""
         if self.place.type != "cuda":
-            return self._on_cores(crops, labels, number)
-        whole = range(self.batch)[self.group.share(self.batch)]
-        if number != self.batch or len(crops) != len(whole) or len(crops) > self.batch_size.size:
+            return self._on_cores(crops, labels)
+        if len(crops) != self.batch or len(crops) > self.batch_size.size:
             self.optimiser.zero_grad(set_to_none=True)
-            return self._in_parts(crops, labels, number)
+            return self._in_parts(crops, labels)
         if self.recorded is None:
-            self.recorded = compute.RecordedStep(partial(self._in_parts, number=number), self.optimiser, crops, labels)
+            self.recorded = compute.RecordedStep(self._in_parts, self.optimiser, crops, labels)
         return self.recorded(crops, labels)
 
-    def _in_parts(self, crops: torch.Tensor, labels: torch.Tensor, number: int) -> torch.Tensor:
-        """Return what crops add to the mean loss of `number`; gradients are summed over parts that fit into memory."""
+    def _in_parts(self, crops: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """Return the mean loss of crops; gradients are summed over parts that fit into memory."""
         losses = []
         size = self.batch_size.size
         for part, part_labels in zip(torch.split(crops, size), torch.split(labels, size), strict=True):
-            loss = self._share(part, part_labels, number)
+            loss = self._share(part, part_labels, len(crops))
             torch.autograd.backward(loss)
             losses.append(loss.detach())
         return torch.stack(losses).sum()
 
-    def _on_cores(self, crops: torch.Tensor, labels: torch.Tensor, number: int) -> torch.Tensor:
+    def _on_cores(self, crops: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """Return the same; gradients are computed in small parts, one core each, and added in their order."""
         weights = self.weights
         size = min(PART, self.batch_size.size)
 
         def learn(part: tuple[torch.Tensor, torch.Tensor]) -> tuple[torch.Tensor, tuple[torch.Tensor | None, ...]]:
-            loss = self._share(*part, number)
+            loss = self._share(*part, len(crops))
             return loss.detach(), torch.autograd.grad(loss, weights, allow_unused=True)
 
         parts = compute.on_cores(learn, list(zip(torch.split(crops, size), torch.split(labels, size), strict=True)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from zeroevidence.cli.output import find_measures, print_written
 from zeroevidence.cli.printing import echo, echo_lines, working
 from zeroevidence.data.files import naming_file
 from zeroevidence.data.seals import read_key, write_seal
+from zeroevidence.data.store import Store, find_files
 from zeroevidence.data.writing import lock_folder, refuse_existing
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation import Evaluation
@@ -28,6 +30,7 @@ from zeroevidence.evaluation.results import to_json
 from zeroevidence.protect.voices import spelling_help
 from zeroevidence.run import Run, setting
 
+WHILE_RUNNING = ("protected", "features", "outputs")  # kinds of entries that are large, and needed to its end only
 _OPTIONS = (*(field.name for field in fields(AuditOptions) if "help" in field.metadata), "intervals", "null")
 
 
@@ -61,7 +64,7 @@ class _Written:
     )
     estimate: bool = shared("--estimate")
     signatures: bool = shared("--signatures")
-    verbose: bool = shared("--verbose")
+    verbose: bool = shared("--verbose", "all measures, and what flags say")
     report: str | None = shared("--report", "OUT/report.html unless given")
     folder: str = shared("--output", "a folder", default=MISSING, metavar="OUT")
     overwrite: bool = shared("--overwrite")
@@ -136,11 +139,15 @@ def command(
         system = {name: labels[name] for name in ("system", "dataset") if name in labels}
         rows = (*audit.utility, *utility)
         audit = replace(audit, utility=tuple(replace(row, labels={**system, **row.labels}) for row in rows))
-        missing = _write_report(audit, home, written)
+        missing = _write_report(audit, home, written, run)
         if key is not None:
             write_seal(home / "result.json", to_json((*audit.rows, *audit.utility)), key)
         save_audit(audit, home, overwrite=written.overwrite)  # last: a folder with results is complete
+        for kind in WHILE_RUNNING if run.cache is None else ():  # others may use a cache that was named
+            Store(kept, kind).remove()
     print_written(home)
+    size = sum(file.path.stat().st_size for file in find_files(kept))
+    echo(f"cache: {size / 1e6:.1f} MB, which `zeroevidence cache {shlex.quote(str(kept))} --clean` removes", err=True)
     if missing is not None and written.report is not None:
         raise missing
     text = audit_text(
@@ -153,13 +160,14 @@ def command(
     echo_lines(text, rendered=True)
 
 
-def _write_report(audit: Audit, home: Path, written: _Written) -> MissingExtra | None:
+def _write_report(audit: Audit, home: Path, written: _Written, run: Run) -> MissingExtra | None:
     """Write the report, or return what it needs."""
     from zeroevidence.report.document import save_report
 
     replaced = written.overwrite or written.report is None
     try:
-        path = save_report(audit, written.report or home / "report.html", measures=written.measures, overwrite=replaced)
+        path = written.report or home / "report.html"
+        path = save_report(audit, path, measures=written.measures, overwrite=replaced, run=run)
     except MissingExtra as error:
         echo(f"no report: {error}", err=True)
         return error

@@ -15,33 +15,9 @@ from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.comparison import FAMILIES, USUAL, Family, correct
 from zeroevidence.run import Run
 
-_RUNS = "--runs"
 
-
-class _RunsCommand(click.Command):
-    """A command with ``--runs A B C``: the values up to the next option are SCORES, and the option counts them."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Move the values of each --runs to SCORES, and put their number in their place."""
-        rest, scores = list(args), list[str]()
-        while _RUNS in rest:
-            start = rest.index(_RUNS) + 1
-            end = next((place for place in range(start, len(rest)) if rest[place].startswith("-")), len(rest))
-            scores += rest[start:end]
-            rest[start - 1 : end] = [f"{_RUNS}={end - start}"]
-        return super().parse_args(ctx, [*rest, *(["--", *scores] if scores else [])])
-
-
-@click.command("compare", cls=_RunsCommand)
+@click.command("compare")
 @options_of(RequiredInputs, "inputs")
-@click.option(
-    _RUNS,
-    "runs",
-    multiple=True,
-    type=int,
-    metavar="SCORES...",
-    help="Scores of several trainings of one system; once for each system, instead of SCORES.",
-)
 @click.option(
     "--family",
     type=click.Choice(FAMILIES),
@@ -51,15 +27,13 @@ class _RunsCommand(click.Command):
     "on one data set and against one attacker, or all that are shown.",
 )
 @options_of(Options, "options", "row_scaling", "intervals", fixed={"null": 0})
-@run_options("level", "seed", "cores")
+@run_options("level", "seed", "cores", "verbose")
 @output_options(
     "measures",
     "signatures",
     measures=f"systems are compared by it [default: the first few of {', '.join(USUAL)} that all systems have]",
 )
-def command(
-    inputs: ScoreInputs, runs: tuple[int, ...], family: Family, options: Options, run: Run, output: Output
-) -> None:
+def command(inputs: ScoreInputs, family: Family, options: Options, run: Run, output: Output) -> None:
     """Rank systems that were scored on the same trials, and report which differences are more than chance.
 
     The same speakers are left out of all systems in turn, so that variation which the systems share cancels. Systems
@@ -72,30 +46,24 @@ def command(
     compared under the attacker that counts of each, and under the best of each kind. Trials of other finished results
     cannot be paired.
 
-    With --runs each system is a list of trainings. The interval of its mean then covers the variation over people and
-    over trainings, and --system names each list.
-
     \b
     zeroevidence compare a.scores b.scores c.scores --key trials
     zeroevidence compare a_f b_f --key trials_f --dev a_m --dev b_m --dev-key trials_m --measure alid
     zeroevidence compare out_a/ out_b/
     zeroevidence compare ours/exp theirs/exp --system ours --system theirs
-    zeroevidence compare --runs a1.scores a2.scores a3.scores --runs b1.scores b2.scores b3.scores --key trials
     """  # noqa: D301 (\b is a control character here)
-    from zeroevidence.evaluation.compared_files import compare_files, compare_results, runs_systems
+    from zeroevidence.evaluation.compared_files import compare_files, compare_results
     from zeroevidence.report.comparisons import render_comparisons
 
     if options.intervals < 2:
         raise UsageError("a comparison needs intervals: --intervals of at least 2")
     settings: dict[str, Any] = {"measures": output.measures, "options": options, "run": run}
-    if not runs and inputs.all_finished:
+    if inputs.all_finished:
         comparisons = compare_results(inputs.paths.scores, inputs.names, **settings)
     else:
         _refuse_finished(inputs)
-        files = inputs.files(named=not runs)
-        systems = runs_systems(inputs.paths.scores, runs, inputs.paths.systems) if runs else None
-        each = files_abreast(files, run)
-        comparisons = compare_files(files, inputs.reading, systems=systems, **settings, each=each)
+        files = inputs.files()
+        comparisons = compare_files(files, inputs.reading, **settings, each=files_abreast(files, run))
     comparisons = correct(comparisons, family)
     output.emit(render_comparisons(comparisons, output.format, signatures=output.signatures))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,18 +63,25 @@ def command(inputs: ScoreInputs, speech: _Speech, run: Run) -> None:
     if speech.anonymised is not None and corpus is None:
         raise UsageError("--anonymised goes with the original speech; expected --corpus, too")
     key = None if speech.seal is None else read_key(speech.seal, private=False)
-    if key is not None and not (inputs.finished and inputs.all_finished):
+    finished = inputs.finished  # asked once: a file that disappears later is still one to be examined
+    if key is not None and (corpus is not None or inputs.paths.targets):
         raise UsageError("--seal is for results that were sealed; expected files of results and no others")
-    exit_if_problems(_check_scores(inputs, speech.limit, key) if corpus is None else _check_speech(corpus, speech, run))
+    if key is not None and (other := next((path for path in inputs.paths.scores if path not in finished), None)):
+        there = Path(other).exists()
+        raise InputError("is no result; expected one that was sealed" if there else "no such file", path=other)
+    if corpus is None:
+        exit_if_problems(_check_scores(inputs, finished, speech.limit, key))
+    else:
+        exit_if_problems(_check_speech(corpus, speech, run))
 
 
-def _check_scores(inputs: ScoreInputs, limit: int, key: Any) -> int:
+def _check_scores(inputs: ScoreInputs, finished: Sequence[str], limit: int, key: Any) -> int:
     """Print the problems of score files, and return how many there are."""
     try:
         files = inputs.files()
     except InputError as error:
         return print_problems([error], limit)
-    count = sum(print_problems(_result_problems(path, key), limit, path) for path in inputs.finished)
+    count = sum(print_problems(_result_problems(path, key), limit, path) for path in finished)
     return count + sum(print_problems(file.problems(inputs.reading), limit, file.scores) for file in files)
 
 

@@ -16,6 +16,7 @@ from zeroevidence.data.seals import SUFFIX, read_key, write_seal
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, Options
 from zeroevidence.evaluation.people import with_speaker_eer
+from zeroevidence.evaluation.rows.curves import Criterion
 from zeroevidence.evaluation.score_checks import C_FA, C_MISS
 from zeroevidence.evaluation.score_checks import threshold as threshold_of
 from zeroevidence.run import Run, setting
@@ -41,8 +42,11 @@ class _Extras:
         "tests whether speakers differ.",
         metavar="FILE",
     )
-    threshold: bool = setting(
-        False, "Also give the threshold that is cheapest at --dcf-prior, --c-miss and --c-fa, with its error rates."
+    threshold: Criterion | None = setting(
+        None,
+        "Also give a threshold with its error rates; alone, the one that is cheapest at --dcf-prior, --c-miss and "
+        "--c-fa; eer or min-hter: as bob chooses it, on --dev where given.",
+        optional="bayes",
     )
     c_miss: float = setting(C_MISS, "Cost of a miss.")
     c_fa: float = setting(C_FA, "Cost of a false alarm.")
@@ -77,15 +81,16 @@ def command(inputs: ScoreInputs, options: Options, run: Run, extras: _Extras, ga
     zeroevidence evaluate exp/ --voiceprivacy
     zeroevidence evaluate exp_a/ exp_b/ -f latex --measure eer --measure alid --measure d_ece --measure wer
     """  # noqa: D301 (\b is a control character here)
-    output.reserve(extras.per_trial, extras.per_speaker)
+    _reserve(extras, output)
     key = _sealing_key(extras.seal, output)
     if extras.voiceprivacy:
         if inputs.pool is not None:
             raise UsageError("--voiceprivacy has rows by sex; expected no --pool")
         options = replace(options, linkability="histogram")
     rows = _evaluate(inputs, options, extras, run)
-    if extras.threshold:
+    if extras.threshold is not None:
         costs: dict[str, Any] = {"prior": options.dcf_prior, "c_miss": extras.c_miss, "c_fa": extras.c_fa}
+        costs["criterion"] = extras.threshold
         for place, row in enumerate(rows):
             if row.scores is not None:  # those of finished results are not kept
                 rows[place] = replace(row, threshold=threshold_of(row, **costs, run=run))
@@ -99,6 +104,17 @@ def command(inputs: ScoreInputs, options: Options, run: Run, extras: _Extras, ga
     if key is not None:
         print_written(write_seal(Path(str(output.path)), text, key))
     gates.judge(rows)
+
+
+def _reserve(extras: _Extras, output: Output) -> None:
+    """Refuse tables that exist; without the results, which are written after them, an ended run may have left them."""
+    try:
+        output.reserve(extras.per_trial, extras.per_speaker)
+    except UsageError as error:
+        if output.path is None or Path(output.path).exists():
+            raise
+        left = f"{output.path}, which is written after it, is not there, so it may be left of a run that was ended"
+        raise UsageError(f"{error}; {left}") from None
 
 
 def _sealing_key(path: str | None, output: Output) -> Any:

@@ -64,7 +64,9 @@ class LinkResults:
 @click.command("link")
 @options_of(SearchFiles, "files")
 @options_of(LinkOptions, "options", engine={"type": click.Choice(engine_names())})
-@run_options("seed", "level", "device", "scheduler", scheduler="of the engine dask [default: a local cluster]")
+@run_options(
+    "seed", "level", "device", "scheduler", "verbose", scheduler="of the engine dask [default: a local cluster]"
+)
 @click.option(
     "--threads",
     type=click.IntRange(1),

@@ -48,7 +48,7 @@ class _Question:
         spelling="--show-at-least",
         metavar="MEASURE=NUMBER",
     )
-    power: float = setting(0.8, "Probability with which the bound or the difference is to be shown.")
+    power: float = setting(0.8, "Probability with which the bound is to be shown.")
 
     @property
     def bounds(self) -> dict[str, float]:
@@ -72,7 +72,7 @@ class _Question:
 @click.command("plan")
 @options_of(_Question, "question")
 @options_of(PlanOptions, "simulation")
-@run_options("level", "seed", "cores")
+@run_options("level", "seed", "cores", "verbose")
 @output_options()
 def command(question: _Question, simulation: PlanOptions, run: Run, output: Output) -> None:
     """Predict how wide the intervals of a planned recording will be, what it will find, and how many people it takes.
@@ -83,7 +83,6 @@ def command(question: _Question, simulation: PlanOptions, run: Run, output: Outp
     \b
     zeroevidence plan --people 30 --utterances 10 --leak 0.2
     zeroevidence plan --leak 0.03 --show-at-most d_ece=0.1
-    zeroevidence plan --leak 0.1 --difference 0.05
     zeroevidence plan --pilot result.json --people 100 --show-at-least eer=0.3
     """  # noqa: D301 (\b is a control character here)
     from zeroevidence.evaluation.results import read_results

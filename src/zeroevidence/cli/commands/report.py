@@ -33,7 +33,7 @@ class _Style:
 @click.command("report")
 @options_of(RequiredInputs, "inputs")
 @options_of(Options, "options", "row_scaling", "intervals", "null")
-@run_options("level", "seed", "cores")
+@run_options("level", "seed", "cores", "verbose")
 @options_of(_Style, "style")
 @output_options("measures", "estimate", formats=DOCUMENT_FORMATS)
 @click.pass_context

@@ -32,7 +32,8 @@ def command(server: _Server) -> None:
     """Serve a page that takes recordings, embeddings or scores, and shows the verdict or what is wrong with the files.
 
     The page can be opened on this machine only (127.0.0.1). Uploaded files are kept in a private temporary folder and
-    deleted when the server is stopped with Ctrl-C. Recordings are audited as `audit --effort quick` does it.
+    deleted when the server is stopped with Ctrl-C. Recordings are audited as `audit --effort quick` does it, or
+    anonymised as `anonymise` does it, to listen to and to take along.
 
     \b
     zeroevidence serve --open

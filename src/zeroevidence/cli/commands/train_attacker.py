@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from zeroevidence.attack.training.attacker import AttackerOptions, is_first_process, train_attacker
+from zeroevidence.attack.training.attacker import AttackerOptions, train_attacker
 from zeroevidence.cli.declare import options_of, run_options, shared_option
 from zeroevidence.cli.printing import echo, working
 from zeroevidence.run import Run
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     "device",
     "scheduler",
     "cores",
+    "verbose",
     cores="they read the speech [default: one for each core]",
     scheduler="its workers read the speech [default: none]",
 )
@@ -32,7 +33,7 @@ def command(corpus: str, options: AttackerOptions, run: Run, output: str) -> Non
 
     CORPUS is protected speech of people who will not be evaluated: a folder speaker/utterance.wav, a Kaldi data folder
     or a table. A quarter of the people is held out to decide when to stop. An interrupted training continues where it
-    stopped. Started by torchrun, processes share the work, each on a GPU of its own.
+    stopped.
 
     \b
     zeroevidence train-attacker protected/ -o attacker/
@@ -41,8 +42,6 @@ def command(corpus: str, options: AttackerOptions, run: Run, output: str) -> Non
     run = replace(run, seed=options.settings.seed)
     with working("training an attacker"):
         trained = train_attacker(corpus, output, options, on_epoch=_print_epoch, run=run)
-    if not is_first_process():
-        return
     echo(
         f"{trained.card}: trained on {trained.people} people and stopped on {trained.development_people}, "
         f"{trained.utterances} recordings in all; development people disclose {trained.after:.2f} bits to it, and "

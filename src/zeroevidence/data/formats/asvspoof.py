@@ -76,7 +76,9 @@ def division_problems(sides: Mapping[Side, JoinedSide], by: str) -> list[Problem
 TANDEM_FORMATS = format_names("cm", "asv")
 _SIDES: tuple[Side, ...] = get_args(Side)
 _FILES = ("cm", "asv", "sasv", "key", "asv_key")
-_SINGLE_TRIALS = ("score_column", "label_column", "infinite", "negate", "speakers", "sessions")  # are read with these
+_SINGLE_TRIALS = (  # are read with these
+    *("score_column", "label_column", "trial_columns", "infinite", "failures", "negate", "speakers", "sessions"),
+)
 
 
 @dataclass(frozen=True, slots=True)

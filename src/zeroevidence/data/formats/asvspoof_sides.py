@@ -14,7 +14,7 @@ from zeroevidence._typing import IntArray
 from zeroevidence.data.formats import text
 from zeroevidence.data.formats.input_file import InputFile, refuse_pickle
 from zeroevidence.data.formats.scores.detect import detect, first_lines
-from zeroevidence.data.formats.scores.join import join, label_conflicts, repeated_rows
+from zeroevidence.data.formats.scores.join import compose_tables, join, label_conflicts, repeated_rows
 from zeroevidence.data.formats.scores.layout import Role, Table, label_text, labels_differ, with_measured_scores
 from zeroevidence.data.formats.scores.score_format import AUTO, ReadingOptions
 from zeroevidence.data.formats.scores.text_formats import ASVSPOOF5
@@ -129,7 +129,7 @@ def read_side(file: InputFile, role: Role, files: TandemFiles) -> Table:
         titles = zip(layout.columns, layout.titles, strict=True)
         columns = (column or (files.by if title.lower() == files.by else "") for column, title in titles)
         layout = replace(layout, columns=tuple(columns))
-    table = with_measured_scores(read_text(file, layout), None, "")
+    table = with_measured_scores(read_text(file, layout), None, "", "")
     return replace(table, frame=table.frame.cast({pl.Categorical: pl.String}))
 
 
@@ -253,6 +253,7 @@ def join_side(
         extra = len(repeated_rows(scores.frame, pair)[0])
         relaxed = (RelaxedRule("duplicates", extra, how="keep-all"),) if extra else ()
         return (None, conflicts) if conflicts else (_select(scores, scores.name, every_row, files, relaxed), [])
+    scores, key, composed = compose_tables(scores, key)
     joined, problems = join(_with_enrol(scores), None if key is None else _with_enrol(key), files.reading)
     problems = list(dict.fromkeys(conflicts + problems))
     if joined is None or problems:
@@ -262,7 +263,7 @@ def join_side(
         further = key.frame.drop(pair)[joined.key_row]
         frame = pl.concat([frame.drop(further.columns, strict=False), further], how="horizontal")
     labelled = replace(scores, frame=frame)
-    return _select(labelled, tables[-1].name, every_row[joined.score_row], files, joined.relaxed), []
+    return _select(labelled, tables[-1].name, every_row[joined.score_row], files, (*joined.relaxed, *composed)), []
 
 
 def _with_enrol(table: Table) -> Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,6 @@ from zeroevidence.data.files import check_archive, is_file, reading_file
 from zeroevidence.data.formats.input_file import InputFile, load_parquet, open_input
 from zeroevidence.data.json_values import read_json, typed
 from zeroevidence.data.matrix import FoldedScores, ScoreMatrix
-from zeroevidence.data.printable import unescape_table
 from zeroevidence.data.writing import write_atomically
 from zeroevidence.errors import InputError
 
@@ -25,6 +24,7 @@ FILE = "scores.npz"
 _NAMES = ("trials", "enrolments", "trial_speakers", "enrolment_speakers")
 _SIDES = ("evaluated", "development")
 _INDEX = "index"
+_FORMULA, _ESCAPED = "^[=+@\t\r-]", "^'[=+@\t\r-]"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,7 +121,7 @@ def _attacker(arrays: dict[str, NDArray[Any]], number: int, entry: _Entry) -> At
 
 
 def _matrix(arrays: dict[str, NDArray[Any]], name: str, search: int) -> ScoreMatrix:
-    names = {part: arrays.get(f"{part}.{search}") for part in _NAMES}
+    names: dict[str, Any] = {part: arrays.get(f"{part}.{search}") for part in _NAMES}
     matrix = ScoreMatrix(arrays[name], arrays[f"mated.{search}"], **names)
     if not np.isfinite(matrix.scores).all():
         raise InputError(f"{name}: expected finite scores; no audit has others")
@@ -221,3 +221,19 @@ def _bits(column: pl.Series) -> FloatArray:
     if not column.dtype.is_numeric() or column.null_count() or not column.cast(pl.Float64).is_finite().all():
         raise InputError(f"{column.name}: expected a finite number for each trial")
     return column.cast(pl.Float64).to_numpy().astype(np.float64)
+
+
+def escape_table(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a table with all cells of text that begin like formulas escaped, as `escape_cell` does."""
+    return _replace_cells(frame, _FORMULA, lambda cell: "'" + cell)
+
+
+def unescape_table(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the table that `escape_table` was given."""
+    return _replace_cells(frame, _ESCAPED, lambda cell: cell.str.slice(1))
+
+
+def _replace_cells(frame: pl.DataFrame, pattern: str, change: Callable[[pl.Expr], pl.Expr]) -> pl.DataFrame:
+    """Change the cells of text that match a pattern."""
+    text = pl.col(pl.String)
+    return frame.with_columns(pl.when(text.str.contains(pattern)).then(change(text)).otherwise(text).name.keep())

@@ -7,13 +7,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from zeroevidence.data.audio import inaudible_reason, inspect_audio, load_speech
+from zeroevidence.data.audio import inaudible_reason, inspect_audio, load_speech, overlong_reason
 from zeroevidence.data.corpus import SEGMENT_RATE, Corpus, session_of
 from zeroevidence.data.files import is_file, naming_file, unreadable_reason
 from zeroevidence.data.formats.corpus_files import SAMPLES, CorpusRows, UtteranceRow, read_files
 from zeroevidence.data.formats.input_file import open_input
 from zeroevidence.data.formats.lists import table_rows
 from zeroevidence.data.formats.text import FileProblems
+from zeroevidence.data.printable import compose
 from zeroevidence.errors import InputError, Problem
 from zeroevidence.parallel import compute_each
 from zeroevidence.run import Run
@@ -63,7 +64,7 @@ def read_segments(path: str | Path) -> dict[str, list[tuple[int, int]]]:
         if not (SAMPLES.fullmatch(start) and SAMPLES.fullmatch(end) and int(start) < int(end)):
             problems.add(number, f"start {start!r}, end {end!r}; expected samples at 16 kHz, start < end")
         else:
-            segments[cells["utterance"]].append((int(start), int(end)))
+            segments[compose(cells["utterance"])].append((int(start), int(end)))
     problems.check()
     return {name: sorted(pieces) for name, pieces in segments.items()}
 
@@ -142,7 +143,8 @@ def examine_corpus(source: str | Path | CorpusRows, left_out: Collection[str] = 
     Problems: lines that cannot be used; an utterance named twice; a speaker described in two ways; a speaker in dev and
     eval; a trial whose speaker is not enrolled (a note where lists of trials were given); audio that is missing,
     unreadable, empty, cut off, silent or too short. Notes: a speaker of one recording, or of one session where these
-    are known, where roles are to be drawn; stereo, other rates than 16 kHz, clipped audio, and what was left out.
+    are known, where roles are to be drawn; stereo, other rates than 16 kHz, clipped or long audio, and what is left
+    out.
 
     Parameters
     ----------
@@ -249,6 +251,9 @@ def _check_file(file: tuple[Path, Sequence[UtteranceRow]]) -> CorpusReport:
     reason = inaudible_reason(length / SEGMENT_RATE, facts.silent, cancelled=facts.cancelled)
     if reason:
         problems.append(rows[0].problem(reason))
+    whole = any((row.utterance.start, row.utterance.end) == (None, None) for row in rows)
+    if whole and (reason := overlong_reason(length / SEGMENT_RATE / 60.0)):
+        notes.append(rows[0].problem(f"{reason}; `anonymise` takes it as it is, but an audit does not"))
     if facts.channels > 1:
         notes.append(rows[0].problem(f"{facts.channels} channels; they are averaged"))
     if facts.rate != SEGMENT_RATE:

@@ -20,7 +20,7 @@ from zeroevidence.data.formats.input_file import InputFile, open_input, refuse_p
 from zeroevidence.data.formats.lists import read_speakers, table_rows
 from zeroevidence.data.formats.text import FileProblems
 from zeroevidence.data.json_values import shortened
-from zeroevidence.data.printable import file_name_text
+from zeroevidence.data.printable import compose, file_name_text, merge_spellings
 from zeroevidence.errors import InputError, Problem
 
 _ROLES = {
@@ -62,6 +62,7 @@ class CorpusRows:
     problems: list[Problem] = field(default_factory=list)
     notes: list[Problem] = field(default_factory=list)
     trial_lists: bool = False
+    spellings: set[str] = field(default_factory=set)
 
 
 def read_files(path: str | Path) -> CorpusRows:
@@ -88,6 +89,10 @@ def read_files(path: str | Path) -> CorpusRows:
     else:
         read_tree(place, corpus)
     corpus.root = _common_folder(corpus)
+    count, example = merge_spellings(corpus.spellings)
+    if count:
+        reason = f"{count} names are written in several ways that look alike, such as {example}; each is one"
+        corpus.notes.append(Problem(str(path), None, reason))
     return corpus
 
 
@@ -111,7 +116,9 @@ def read_table(source: InputFile, corpus: CorpusRows) -> None:
     for number, cells in table_rows(source, ("speaker", "path"), problems):
         role, split = cells.pop("role", "").lower(), cells.pop("split", "").lower()
         span = [cells.pop(name, "") for name in ("start", "end")]
-        name, speaker, file = cells.pop("utterance", "") or Path(cells["path"]).stem, cells["speaker"], cells["path"]
+        name, file = cells.pop("utterance", "") or Path(cells["path"]).stem, cells["path"]
+        corpus.spellings |= {name, cells["speaker"]}
+        speaker = compose(cells["speaker"])
         attributes = {key: value for key, value in cells.items() if key not in ("speaker", "path")}
         if not speaker or not file:
             problems.add(number, f"no {'path' if speaker else 'speaker'}; expected utterance, speaker and path")
@@ -145,7 +152,7 @@ def read_speaker_table(path: Path, corpus: CorpusRows) -> dict[str, dict[str, st
     lines: dict[str, int] = {}
     problems = FileProblems(str(path))
     for number, cells in table_rows(open_input(path), ("speaker",), problems):
-        speaker = cells.pop("speaker")
+        speaker = compose(cells.pop("speaker"))
         attributes = _normalise(cells)
         if speaker in speakers and speakers[speaker] != attributes:
             reason = f"speaker {speaker!r} is described differently on line {lines[speaker]}"
@@ -175,6 +182,7 @@ def read_kaldi(folder: Path, corpus: CorpusRows) -> None:
     listing, problems = read_speakers(open_input(folder / "utt2spk"))
     corpus.problems += problems
     speakers = listing.speakers
+    corpus.spellings |= listing.spellings
     sexes = _read_sexes(folder / "spk2gender", corpus)
     recordings = scp_files(folder, corpus)
     spans = _kaldi_segments(folder / "segments", corpus)
@@ -239,7 +247,7 @@ def scp_files(folder: Path, corpus: CorpusRows) -> dict[str, tuple[int, Path]]:
     recordings: dict[str, tuple[int, Path]] = {}
     for number, line in _lines(folder / "wav.scp", problems):
         name, _, rest = line.replace("\t", " ").partition(" ")
-        file = rest.strip()
+        name, file = compose(name), rest.strip()
         command = _PLAIN_COMMAND.fullmatch(file)
         if command:
             file = command["file"]
@@ -270,7 +278,7 @@ def _kaldi_segments(path: Path, corpus: CorpusRows) -> dict[str, tuple[int, str,
     problems = FileProblems(str(path))
     spans: dict[str, tuple[int, str, int | None, int | None]] = {}
     for number, line in _lines(path, problems):
-        cells = line.split()
+        cells = compose(line).split()
         times = [text.parse_score(cell) for cell in cells[2:]]
         if len(cells) != 4 or not all(isinstance(time, float) and abs(time) < _LONGEST_S for time in times):
             problems.add(number, f"{shortened(line)!r}; expected utterance recording start end")
@@ -295,7 +303,7 @@ def _trial_lists(folder: Path, corpus: CorpusRows) -> dict[str, list[str]]:
         problems = FileProblems(str(folder / file))
         names: dict[str, None] = {}
         for number, line in _lines(folder / file, problems):
-            cells = line.split()
+            cells = compose(line).split()
             if len(cells) <= column:
                 problems.add(number, f"{len(cells)} column(s); expected speaker utterance target|nontarget")
             else:
@@ -336,11 +344,12 @@ def read_tree(folder: Path, corpus: CorpusRows) -> None:
     corpus.problems += [Problem(str(file), None, "no speaker; expected speaker/utterance.wav") for file in loose]
     speakers = read_speaker_table(folder / "speakers.tsv", corpus)
     below = [file.relative_to(folder) for file in files if file.parent != folder]
-    unique = len({file.stem for file in below}) == len(below)
+    unique = len({compose(file.stem) for file in below}) == len(below)
     for file in below:
         name = file_name_text(file.stem if unique else file.with_suffix("").as_posix())
-        speaker = file_name_text(file.parts[0])
+        corpus.spellings |= {name, file_name_text(file.parts[0])}
+        speaker = compose(file_name_text(file.parts[0]))
         utterance = Utterance(name, speaker, folder / file, attributes=speakers.get(speaker, {}))
         corpus.rows.append(UtteranceRow(utterance, str(folder), None))
-    for name in sorted({file_name_text(file.parts[0]) for file in below} - set(speakers)) if speakers else []:
+    for name in sorted({row.utterance.speaker for row in corpus.rows} - set(speakers)) if speakers else []:
         corpus.notes.append(Problem(str(folder / "speakers.tsv"), None, f"speaker {name!r} is not described"))

@@ -1,22 +1,21 @@
-"""Lists and tables of text: speakers, sessions, priors, transcripts, classes, systems, and the rows of corpora."""
+"""Lists and tables of text: speakers, sessions, priors, transcripts, classes, and the rows of corpora."""
 
 from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
-from typing import Any, TypeGuard, get_args
+from pathlib import Path
+from typing import Any
 
 from zeroevidence.data.corpus import SEGMENT_RATE
 from zeroevidence.data.formats import text
 from zeroevidence.data.formats.input_file import InputFile, open_input
 from zeroevidence.data.formats.text import FileProblems
 from zeroevidence.data.json_values import read_json, shortened
-from zeroevidence.data.threat import ThreatModel, Training, threat_from_sides
+from zeroevidence.data.printable import compose
 from zeroevidence.errors import InputError, Problem
 
 
@@ -32,11 +31,14 @@ class SpeakerList:
         The speaker of each utterance.
     rule
         Finds the speaker in the name of an utterance instead: its first group, or all that it matches.
+    spellings
+        Words beyond ASCII as they were written.
     """
 
     name: str
     speakers: Mapping[str, str]
     rule: re.Pattern[str] | None = None
+    spellings: frozenset[str] = frozenset()
 
     def speaker(self, utterance: str) -> str | None:
         """Return the speaker of an utterance, None where it has none."""
@@ -60,8 +62,7 @@ def read_speakers(file: InputFile) -> tuple[SpeakerList, list[Problem]]:
     speakers: dict[str, str] = {}
     lines: dict[str, int] = {}
     problems = FileProblems(file.name)
-    for number, *names in text.two_columns(file, problems, "utterance speaker"):
-        utterance, speaker = (unicodedata.normalize("NFC", name) for name in names)
+    for number, utterance, speaker in text.two_columns(file, problems, "utterance speaker"):
         if speakers.setdefault(utterance, speaker) != speaker:
             earlier = f"{speakers[utterance]!r} (line {lines[utterance]})"
             problems.add(number, f"{utterance!r} belongs to {speaker!r} here but to {earlier}; expected one speaker")
@@ -69,7 +70,8 @@ def read_speakers(file: InputFile) -> tuple[SpeakerList, list[Problem]]:
             lines.setdefault(utterance, number)
     if not speakers and not problems:
         problems.add(None, "empty; expected one line per utterance: utterance speaker")
-    return SpeakerList(file.name, speakers), problems.all()
+    written = "" if file.read().isascii() else file.read().decode("utf-8", "replace")
+    return SpeakerList(file.name, speakers, spellings=frozenset(written.split())), problems.all()
 
 
 def read_sessions(path: str | Path) -> dict[str, frozenset[str]]:
@@ -144,7 +146,7 @@ def read_transcripts(path: str | Path) -> dict[str, str]:
     file = open_input(path)
     file.check_text("text: utterance word word ...")
     problems = FileProblems(file.name)
-    lines = ((number, line.split() or [""]) for number, line in text.full_lines(file.read(), problems))
+    lines = ((number, compose(line).split() or [""]) for number, line in text.full_lines(file.read(), problems))
     return _each_once(((number, cells[0], " ".join(cells[1:])) for number, cells in lines), problems)
 
 
@@ -166,7 +168,7 @@ def read_durations(path: str | Path) -> dict[str, dict[str, list[float]]]:
     problems = FileProblems(file.name)
     durations: dict[str, dict[str, list[float]]] = {}
     for number, line in text.full_lines(file.read(), problems):
-        cells = line.split()
+        cells = compose(line).split()
         seconds = text.parse_score(cells[3]) if len(cells) in (5, 6) else f"{len(cells)} columns; expected {columns}"
         if isinstance(seconds, str) or seconds <= 0.0:
             problems.add(number, seconds if isinstance(seconds, str) else f"{cells[3]}: expected a positive duration")
@@ -196,153 +198,6 @@ def _each_once(lines: Iterable[tuple[int, str, str]], problems: FileProblems) ->
         problems.add(None, "empty; expected one utterance per line")
     problems.check()
     return values
-
-
-_FILES = ("scores", "key", "speakers")
-LABELS = ("system", "dataset", "split", "sex", "enrolment", "trial", "attacker")  # of score files
-_SIDES = ("enrolment", "trial", "trained_on")
-_EXTRACTOR = "extractor"
-_LABELS = tuple(label for label in LABELS if label not in _SIDES)
-_COLUMNS = (*_FILES, *_LABELS, *_SIDES, _EXTRACTOR)
-_REQUIRED = ("scores", "system")
-_NAMES = ("systems.tsv", "systems.csv")
-
-
-@dataclass(frozen=True, slots=True)
-class SystemScores:
-    """A line of such a table.
-
-    Parameters
-    ----------
-    scores
-        The score file.
-    key
-        Its key; None where the table names none.
-    speakers
-        Its list of speakers; None where the table names none.
-    labels
-        System, data set, split, sex and the attacker's name, where they are given.
-    threat
-        The attacker; None where the table does not describe one.
-    line
-        Line of the table.
-    """
-
-    scores: Path
-    key: Path | None
-    speakers: Path | None
-    labels: dict[str, str]
-    threat: ThreatModel | None
-    line: int
-
-
-def find_systems(folder: str | Path) -> Path | None:
-    """Return the table of systems that lies in a folder, None where there is none."""
-    return next((table for name in _NAMES if (table := Path(folder) / name).is_file()), None)
-
-
-def read_systems(path: str | Path) -> list[SystemScores]:
-    r"""Return the lines of a table of systems, with tabs or commas between the columns.
-
-    Parameters
-    ----------
-    path
-        The table. Its columns are ``scores`` and ``system``, and where they are known ``key``, ``speakers``,
-        ``dataset``, ``split``, ``sex``, and of the attacker ``enrolment``, ``trial`` and ``trained_on``, each
-        ``original`` or ``anonymised``, and ``extractor`` where it was trained on other speech than the back-end;
-        without ``trained_on`` the training is unknown. Files are named by their paths within the folder of the table.
-        An ``attacker`` who is not described so may be given a name.
-
-    Raises
-    ------
-    InputError
-        When a column is missing or not known, a cell is not what it should be, or a file is not there.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> _ = (folder / "a.scores").write_text("ada u1 2.1 target\n")
-    >>> _ = (folder / "systems.csv").write_text("scores,system,sex\na.scores,A,f\n")
-    >>> [(row.scores.name, row.labels) for row in read_systems(folder / "systems.csv")]
-    [('a.scores', {'system': 'A', 'sex': 'f'})]
-    """
-    source = open_input(path)
-    source.check_text()
-    problems = FileProblems(source.name)
-    rows: list[SystemScores] = []
-    for number, cells in _cells(text.full_lines(source.read(), problems), problems):
-        row = _row(cells, Path(path).parent, number)
-        if isinstance(row, str):
-            problems.add(number, row)
-        else:
-            rows.append(row)
-    if not rows and not problems:
-        problems.add(None, f"no lines; expected a heading with {' and '.join(_REQUIRED)}, and a line for each file")
-    problems.check("")
-    return rows
-
-
-def _cells(lines: Iterator[tuple[int, str]], problems: FileProblems) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield number and cells by column of each line below the heading."""
-    columns: list[str] = []
-    separator = ","
-    for number, line in lines:
-        if not columns:
-            separator = "\t" if "\t" in line else ","
-        cells = text.split(line, separator)
-        if isinstance(cells, str):
-            problems.add(number, cells)
-        elif not columns:
-            columns = cells
-            if wrong := _wrong_heading(columns):
-                problems.add(number, wrong)
-                return
-        elif len(cells) != len(columns):
-            problems.add(number, f"{len(cells)} column(s); expected {len(columns)}: {', '.join(columns)}")
-        else:
-            yield number, {column: cell for column, cell in zip(columns, cells, strict=True) if cell}
-
-
-def _wrong_heading(columns: list[str]) -> str:
-    """Return what is wrong with the names of the columns; empty where nothing is."""
-    unknown = next((column for column in columns if column not in _COLUMNS), None)
-    if unknown is not None:
-        return f"column {unknown!r}; expected {', '.join(_COLUMNS)}"
-    missing = next((column for column in _REQUIRED if column not in columns), None)
-    if missing is not None:
-        return f"no column {missing!r}; found {', '.join(columns)}"
-    twice = next((column for column in columns if columns.count(column) > 1), None)
-    return "" if twice is None else f"column {twice!r} occurs twice; expected it once"
-
-
-def _row(cells: dict[str, str], folder: Path, line: int) -> SystemScores | str:
-    """Return a line as a value, or the reason why it is none."""
-    missing = next((column for column in _REQUIRED if column not in cells), None)
-    if missing is not None:
-        return f"no {missing}; expected one on every line"
-    files = {column: cells[column] for column in _FILES if column in cells}
-    for column, name in files.items():
-        if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
-            return f"{column} {name!r}; expected a path within the folder"
-        if not (folder / name).exists():
-            return f"{column} {name!r}: no such file in {folder}"
-    sides = [cells.get(column, "") for column in _SIDES]
-    sides.append(cells.get(_EXTRACTOR, sides[-1]))
-    if any(sides) and not all(map(_is_training, sides if any(sides[2:]) else sides[:2])):
-        allowed, named = " or ".join(get_args(Training)), ", ".join((*_SIDES, _EXTRACTOR))
-        return f"attacker {', '.join(sides)}; expected {allowed} for each of {named}, or nothing for all"
-    if any(sides) and "attacker" in cells:
-        return f"attacker {cells['attacker']!r} beside {', '.join(_SIDES)}, which name one; expected either"
-    places = {column: folder / name for column, name in files.items()}
-    enrolment, trial, *training = (side if _is_training(side) else None for side in sides)
-    threat = None if enrolment is None or trial is None else threat_from_sides(enrolment, trial, *training)
-    labels = {name: cells[name] for name in _LABELS if name in cells}
-    return SystemScores(places["scores"], places.get("key"), places.get("speakers"), labels, threat, line)
-
-
-def _is_training(word: str) -> TypeGuard[Training]:
-    return word in get_args(Training)
 
 
 _CORPUS_COLUMNS = {

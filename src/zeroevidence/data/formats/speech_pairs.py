@@ -18,6 +18,7 @@ from zeroevidence.data.formats.corpora import CorpusReport, examine_corpus, uniq
 from zeroevidence.data.formats.corpus_files import CorpusRows, UtteranceRow, read_files, read_kaldi, scp_files
 from zeroevidence.data.formats.input_file import open_input
 from zeroevidence.data.formats.text import FileProblems
+from zeroevidence.data.printable import compose
 from zeroevidence.data.waves import Wave
 from zeroevidence.errors import InputError, Problem
 from zeroevidence.parallel import compute_each
@@ -306,7 +307,7 @@ def _trial_problems(trials: _Set, sets: Sequence[_Set]) -> list[Problem]:
     speakers = set() if enrolled is None else {row.utterance.speaker for row in enrolled.rows}
     problems = FileProblems(str(file))
     for number, line in text.full_lines(open_input(file).read(), problems):
-        cells = line.split()
+        cells = compose(line).split()
         if len(cells) != 3:
             problems.add(number, f"{len(cells)} column(s); expected speaker utterance target|nontarget")
         elif cells[2] not in text.LABELS:
@@ -339,7 +340,7 @@ def _pairs(original: _Set, folder: Path, problems: list[Problem]) -> list[tuple[
         problems += corpus.problems
     else:
         home = folder / "wav" if (folder / "wav").is_dir() else folder
-        files = {file.stem: file for file in sorted(home.rglob("*")) if file.suffix.lower() in SUFFIXES}
+        files = {compose(file.stem): file for file in sorted(home.rglob("*")) if file.suffix.lower() in SUFFIXES}
     pairs = []
     for row in original.rows:
         path = files.pop(row.utterance.id, None)

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from zeroevidence._typing import IntArray
 from zeroevidence.data.formats.input_file import TEXT, InputFile
+from zeroevidence.data.printable import compose
 from zeroevidence.errors import InputError, Problem
 
 LIMIT = 100_000
@@ -100,7 +101,6 @@ TOO_LONG = f"a line of more than {LONGEST_LINE} bytes; expected shorter lines"
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE | re.ASCII)
-_INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE | re.ASCII)
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f]")
 _BLANKS = re.compile(r"[ \t]+")
 _RECORDINGS = {
@@ -127,22 +127,22 @@ def is_decimal(token: str) -> bool:
     return is_number(token.replace(",", ".", 1))
 
 
-def parse_score(token: str, *, infinite: bool = False, commas: bool = False) -> float | str:
-    """Return the finite number that a token writes, or the reason why it is none.
+def parse_score(token: str, *, finite: bool = True, commas: bool = False) -> float | str:
+    """Return the number that a token writes, or the reason why it is none.
 
     Parameters
     ----------
     token
         The cell.
-    infinite
-        Whether infinite numbers are allowed.
+    finite
+        Whether infinities and NaN are refused.
     commas
         Whether numbers have decimal commas; points may then separate thousands, and are refused.
     """
     if commas and "." in token:
         return f"score {token!r} has a point where others have a decimal comma; expected one of them in all lines"
     token = token.replace(",", ".", 1) if commas else token
-    if infinite and _INFINITE.fullmatch(token):
+    if not finite and _NOT_FINITE.fullmatch(token):
         return float(token)
     if _NUMBER.fullmatch(token):
         value = float(token)
@@ -269,10 +269,10 @@ def full_lines(data: bytes, problems: FileProblems) -> Iterator[tuple[int, str]]
 
 
 def two_columns(file: InputFile, problems: FileProblems, columns: str) -> Iterator[tuple[int, str, str]]:
-    """Yield number and both cells of each line of a text file; `columns` names them in messages."""
+    """Yield number and both cells, composed, of each line of a text file; `columns` names them in messages."""
     file.check_text(f"text: {columns}")
     for number, line in full_lines(file.read(), problems):
-        cells = split(line, " ")
+        cells = split(compose(line), " ")
         if len(cells) == 2:
             yield number, cells[0], cells[1]
         else:

@@ -285,11 +285,12 @@ class ErrorRate:
 
 
 FittedOn: TypeAlias = Literal["these scores", "other people", "nothing"]
+Criterion: TypeAlias = Literal["bayes", "eer", "min-hter"]
 
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """The threshold of the cheapest decision at a prior and costs, and what it costs.
+    """The threshold of the cheapest decision at a prior and costs, or by another criterion, and what it costs.
 
     Parameters
     ----------
@@ -305,19 +306,28 @@ class Threshold:
     c_fa
         Cost of a false alarm.
     miss
-        Rate of targets that are not accepted.
+        Rate of targets that are not accepted (FNMR).
     false_alarm
-        Rate of non-targets that are.
+        Rate of non-targets that are (FMR).
     dcf
         Detection cost, divided by that of the better blind decision.
     fitted_on
-        What scores became likelihood ratios on; nothing where they are likelihood ratios.
+        What scores became likelihood ratios on, or the criterion was met on; nothing where they are likelihood ratios.
     level
         Confidence level of the intervals.
     up_to
         Whether scores up to the threshold are accepted, and not those from it on.
     hter
         Half total error rate, the mean of both rates, where the threshold was chosen on other people; else None.
+    criterion
+        Whether it is the cheapest at the prior and costs, the one where both rates are closest, or that of the lowest
+        mean of both.
+    fta
+        Rate of failures to acquire among all trials; None where no failures were counted.
+    far
+        Rate of false acceptances where failures are rejections: FMR (1 - FTA).
+    frr
+        Rate of false rejections: FTA + FNMR (1 - FTA).
     """
 
     score: float
@@ -332,3 +342,7 @@ class Threshold:
     level: float
     up_to: bool = False
     hter: float | None = None
+    criterion: Criterion = "bayes"
+    fta: float | None = None
+    far: float | None = None
+    frr: float | None = None

@@ -218,6 +218,8 @@ class Evaluation:
         Values on fewer people, for comparisons with other systems on the same trials; not written to files.
     scores
         What was measured, one comparison at a time; not written to files.
+    others
+        The scores of other people that it was calibrated on; not written to files.
 
     Examples
     --------
@@ -244,6 +246,7 @@ class Evaluation:
     trials: Trials | None = field(default=None, compare=False, metadata=NOT_STORED)
     replicates: Replicates | None = field(default=None, compare=False, metadata=NOT_STORED)
     scores: Scores | None = field(default=None, compare=False, metadata=NOT_STORED)
+    others: Scores | None = field(default=None, compare=False, metadata=NOT_STORED)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", {**self.labels, **_about_labels(self.about)})

@@ -272,11 +272,15 @@ _NOTES = {
         "not be told from the voice there{search}."
     ),
     "names-composed": (
-        "{count} names are not in Unicode's composed form (NFC), in which names are compared: those that look alike "
-        "are one."
+        "{count} names are written in several ways that look alike{example}; names are compared in Unicode's composed "
+        "form (NFC), so each is one."
     ),
     "infinite": (
         "{count} scores are infinite and were taken as they are; the search needs finite ones and is not measured."
+    ),
+    "failures": (
+        "{count} {how} scores are NaN and count as failures to acquire, as asked; measures are of the others, and "
+        "threshold rows have FAR and FRR, which are of all."
     ),
     "bits-negative": (
         "fewer than 0 bits: what this attacker says of the tested people is worse than saying nothing, so nothing was "
@@ -379,5 +383,9 @@ def session_flags(same: SameSession | None) -> list[Flag]:
 
 def relaxed_flags(relaxed: Sequence[RelaxedRule]) -> list[Flag]:
     """What is to be said about rules of reading that were relaxed."""
-    flags = (flag(rule.rule, how=rule.how, unit=UNIT_NAMES.get(rule.how or ""), count=rule.count) for rule in relaxed)
+    flags = []
+    for rule in relaxed:
+        example = "" if rule.example is None else f", such as {rule.example}"
+        unit = UNIT_NAMES.get(rule.how or "")
+        flags.append(flag(rule.rule, how=rule.how, unit=unit, count=rule.count, example=example))
     return list(dict.fromkeys(flags))

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.calibrate.pav import Blocks, block_lows, pool, rank
@@ -161,6 +160,8 @@ def _bandwidth(llrs: FloatArray) -> float:
 
 def _log_density(llrs: FloatArray, grid: FloatArray, width: float) -> FloatArray:
     """Logarithm of the density at each point of the grid; infinite LLRs are nowhere, but count."""
+    from scipy.special import logsumexp  # slow to import
+
     finite, weights = llrs[np.isfinite(llrs)], None
     if len(finite) > _COUNTED_FROM:
         bins = np.floor(finite * (_BINS / width))

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import inf
-from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.calibrate.pav import Blocks, RankedScores, block_lows, count, pool, pool_laplace
-from zeroevidence.errors import UsageError
 from zeroevidence.measure.measures import IntervalRule, ScoreCost, pair_measure
 from zeroevidence.measure.softplus import LN2, mean_softplus_shifted, softplus
 from zeroevidence.measure.views import PairView, describe_llrs, takes_scores
@@ -341,66 +338,3 @@ def _tag(view: PairView) -> str:
 def _tag_counts(view: PairView) -> dict[str, int]:
     """Number of comparisons whose evidence is of each category."""
     return tag_counts_of(view.laplace)
-
-
-INVERSE_ORDERS: FloatArray = np.linspace(1.0, 0.0, 41)  # 1 / p, from the mean to the worst case
-INVERSE_ORDERS.flags.writeable = False
-
-
-NormForm: TypeAlias = Literal["mean", "sum"]
-
-
-@takes_scores
-def lp_disclosure(target: FloatArray, nontarget: FloatArray, *, p: float = 2.0, form: NormForm = "mean") -> float:
-    r"""Power mean or Lp norm of the evidence in log10 of the likelihood ratio, after Laplace's rule.
-
-    The worst case is the largest :math:`|LLR|` of any score, the :math:`L^\infty` norm of the vector of LLRs [footnote
-    7], and the limit of both forms:
-
-    ``mean``
-        The power mean, each class with one half; at 1 the mean strength of evidence. It does not grow with the number
-        of scores and rises with p to the worst case.
-
-        .. math:: \left( \tfrac12 \overline{|x|^p}_{mated} + \tfrac12 \overline{|x|^p}_{other} \right)^{1/p}
-    ``sum``
-        The norm as in the footnote, :math:`\|x\|_p = (\sum_i |x_i|^p)^{1/p}` over all scores of both classes. It grows
-        with their number and falls with p to the worst case, which is the most optimistic of all norms.
-
-    Parameters
-    ----------
-    target
-        Target scores.
-    nontarget
-        Non-target scores.
-    p
-        Order, from 1 to infinity: the larger, the more strong evidence counts.
-    form
-        ``mean`` or ``sum``.
-
-    Examples
-    --------
-    >>> scores = [2.0, 3.0, 4.0, 5.0], [0.0, 1.0, 1.5, 3.5]
-    >>> [round(lp_disclosure(*scores, p=p), 3) for p in (1, 2, 10, float("inf"))]
-    [0.458, 0.476, 0.549, 0.602]
-    >>> [round(lp_disclosure(*scores, p=p, form="sum"), 3) for p in (1, 2, 10, float("inf"))]
-    [3.664, 1.347, 0.676, 0.602]
-    """
-    return lp_disclosure_of(pool_laplace(pool(count(target, nontarget))), p, form)
-
-
-def lp_disclosure_of(laplace: Blocks, p: float, form: NormForm = "mean") -> float:
-    """The same of blocks pooled with Laplace's rule."""
-    if not p >= 1.0:
-        raise UsageError(f"p: expected a number from 1 on, or infinity, got {p!r}")
-    if form not in get_args(NormForm):
-        raise UsageError(f"form: expected one of {', '.join(get_args(NormForm))}, got {form!r}")
-    worst = worst_case_of(laplace)
-    if p == inf or worst == 0.0:
-        return worst
-    weight = laplace.target + laplace.nontarget
-    if form == "mean":
-        weight = 0.5 * laplace.target / laplace.target.sum() + 0.5 * laplace.nontarget / laplace.nontarget.sum()
-    # Over the worst case, so that no power overflows; what is left of the sum is at least its weight.
-    with np.errstate(under="ignore"):
-        powers = (np.abs(laplace.llr) / (worst * LN10)) ** p
-    return float(worst * (weight @ powers) ** (1.0 / p))

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln
 
+from zeroevidence._scipy import gammaln
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.rows import count_rows, row_blocks, speaker_folds
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.measure.measures import search_measure
+from zeroevidence.measure.search import disclosure
 from zeroevidence.measure.search.rank import first_rank_measure
 from zeroevidence.measure.softplus import LN2
 from zeroevidence.measure.views import SearchView
@@ -24,17 +25,11 @@ _FIT_LIMIT = 2_000_000  # scores that r is fitted on
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SizeCurve:
-    """A measure over the number of identities, and its chance level at each.
-
-    Where not all subsets of identities count, `draws` holds the values that `y` is the mean of, a row for each draw of
-    subsets, and `highest` the largest that can be.
-    """
+    """A measure over the number of identities, and its chance level at each."""
 
     x: IntArray
     y: FloatArray
     baseline: FloatArray
-    draws: FloatArray | None = None
-    highest: FloatArray | float = np.inf
 
 
 def link_probability(greater: IntArray, equal: IntArray) -> float:
@@ -243,10 +238,7 @@ def shrinkage(size: IntArray, shared: float) -> FloatArray:
 
 def lid_of_llrs(llrs: FloatArray, mated: IntArray, log_prior: FloatArray | None = None) -> FloatArray:
     """LID in bits of calibrated rows; the prior is uniform unless given."""
-    weighed = llrs - np.log(llrs.shape[1]) if log_prior is None else llrs + log_prior
-    top = weighed.max(axis=1)
-    log_mean = top + np.log(np.exp(weighed - top[:, None]).sum(axis=1))
-    return np.asarray((llrs[np.arange(len(mated)), mated] - log_mean) / LN2)
+    return disclosure.lid_of_llrs(llrs, mated, log_prior) / LN2
 
 
 def fuse_recordings(

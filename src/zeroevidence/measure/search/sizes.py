@@ -1,9 +1,4 @@
-"""Smaller searches: without some people, and through random subsets of identities that hold the true one.
-
-A smaller search is another search: its rows are scaled anew, and its calibration is fitted to rows of that size. Pairs
-are few enough to take all of them. Of the sum in the posterior of larger searches there is no expectation over subsets
-in closed form, so these are drawn, several times over: how far the draws differ says how far their mean may be off.
-"""
+"""Searches without some people: another calibration, and fewer rows and columns."""
 
 from __future__ import annotations
 
@@ -14,18 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray
-from zeroevidence.calibrate.rows import FitFunction, Fold, RowCalibration, fit_rows, row_llrs
+from zeroevidence.calibrate.rows import Fold, fit_rows
 from zeroevidence.measure.search.disclosure import RowEvidence, join_evidence, mean_line, row_evidence, search_view
-from zeroevidence.measure.search.longitudinal import SizeCurve, check_sizes, lid_of_llrs, singled_out
+from zeroevidence.measure.search.longitudinal import singled_out
 from zeroevidence.measure.softplus import LN2
 from zeroevidence.measure.views import SearchView
-
-MATRIX_LIMIT = 2_000_000  # scores; beyond, drawing subsets of every row takes too long
-DRAWS = 8
-_DEALT = 1 << 18  # scores of the rows whose identities are dealt into subsets in each draw
-_SCORES = 1 << 14  # scores of the subsets of each size and draw: of few rows, several subsets of each
-_FITTED = (128, 1024)  # subsets of each size and draw that a calibration is fitted on, at least and at most
-_PAIRS = 1 << 16  # at most that the calibration of pairs is fitted on
 
 
 def fit_without(fold: Fold, left_out: BoolArray) -> Fold | None:
@@ -165,115 +153,3 @@ class RefittedSearch:
         line = mean_line(calibrations, [len(part.lid) for part in evidence])
         view = search_view(join_evidence(evidence), np.concatenate(singled), line=line)
         return replace(view, refitted=True)
-
-
-def alid_curve(
-    search: tuple[FloatArray, IntArray],
-    calibration: RowCalibration,
-    development: tuple[FloatArray, IntArray],
-    fit: FitFunction,
-    *,
-    prior: FloatArray | None = None,
-    sizes: Sequence[int] | None = None,
-    seed: int = 0,
-) -> SizeCurve:
-    """ALID in searches through n of the N identities, the true one and n - 1 others drawn at random.
-
-    A trial's others are dealt into subsets, so that each is met equally often; of two identities, these are all pairs.
-    At N itself it is the ALID of the whole search. The baseline is 0: nothing is learned.
-
-    Parameters
-    ----------
-    search
-        Scores of trials (rows) against identities (columns), and the column of the true identity of each trial.
-    calibration
-        The calibration of the whole search.
-    development
-        Scores and mated columns of other people, to fit the calibrations of smaller searches on; where these are fewer
-        than a size, all of them are taken.
-    fit
-        Fits such a calibration.
-    prior
-        Probability of each identity beforehand; equal unless given. In a subset they are divided by their sum.
-    sizes
-        Numbers of identities; powers of two and N itself unless given.
-    seed
-        Seed of the subsets.
-
-    Examples
-    --------
-    >>> from zeroevidence.calibrate.rows import fit_rows
-    >>> rng = np.random.default_rng(0)
-    >>> mated = np.arange(400) % 8
-    >>> rows = rng.normal(size=(2, 400, 8)) + 2.0 * np.eye(8)[mated]
-    >>> curve = alid_curve((rows[0], mated), fit_rows(rows[1], mated), (rows[1], mated), fit_rows)
-    >>> curve.x.tolist(), curve.y[[0, 2]].round(1).tolist(), curve.draws.shape
-    ([2, 4, 8], [0.4, 1.7], (8, 3))
-    """
-    scores, mated = search
-    other_scores, other_mated = development
-    identities, other_identities = scores.shape[1], other_scores.shape[1]
-    x = check_sizes(identities, sizes)
-
-    def lid(rows: IntArray, columns: IntArray, fitted: RowCalibration) -> FloatArray:
-        llrs = row_llrs(scores[rows[:, None], columns], fitted)
-        log_prior = None if prior is None else np.log(prior[columns] / prior[columns].sum(axis=1, keepdims=True))
-        return lid_of_llrs(llrs, np.zeros(len(llrs), dtype=np.int64), log_prior)
-
-    def fit_subsets(rows: IntArray, columns: IntArray) -> RowCalibration:
-        return fit(other_scores[rows[:, None], columns], np.zeros(len(rows), dtype=np.int64))
-
-    trials, others = np.arange(len(mated)), np.arange(len(other_mated))
-    whole = lid(trials, _mated_first(mated, identities), calibration)
-    draws = np.full((DRAWS, len(x)), whole.mean())
-    for place in np.flatnonzero((x == 2) & (x < identities)):
-        few = others[:: -(-other_scores.size // _PAIRS)]
-        fitted = fit_subsets(*_deal(few, _mated_first(other_mated[few], other_identities), 2))
-        draws[:, place] = lid(*_deal(trials, _mated_first(mated, identities), 2), fitted).mean()
-    drawn = np.flatnonzero((x > 2) & (x < identities))
-    least = -(-len(mated) // DRAWS)
-    for draw, rng in enumerate(np.random.default_rng(seed).spawn(DRAWS if len(drawn) else 0)):
-        heard = rng.permutation(trials)[: max(least, _DEALT // identities)]
-        order = _mated_first(mated[heard], identities, rng)
-        learned = rng.permutation(others)[: max(_FITTED[0], _DEALT // other_identities)]
-        other_order = _mated_first(other_mated[learned], other_identities, rng)
-        for place in drawn:
-            size = int(x[place])
-            wanted = _SCORES // size
-            fitted = fit_subsets(*_deal(learned, other_order, size, int(np.clip(wanted, *_FITTED))))
-            rows, columns = _deal(heard, order, size, max(wanted, least))
-            # what the whole search says of the trials that are left out makes up for most of what they would change
-            draws[draw, place] = lid(rows, columns, fitted).mean() - whole[rows].mean() + whole.mean()
-    certainty = np.log2(x) if prior is None else np.inf
-    draws = np.minimum(draws, certainty)
-    return SizeCurve(x, draws.mean(axis=0), np.zeros(len(x)), draws, certainty)
-
-
-def _mated_first(mated: IntArray, identities: int, rng: np.random.Generator | None = None) -> IntArray:
-    """For each row all columns, the mated one first and the others in random order where one is given."""
-    order = (mated[:, None] + np.arange(identities)) % identities
-    return order if rng is None else np.column_stack((mated, rng.permuted(order[:, 1:], axis=1)))
-
-
-def _deal(rows: IntArray, order: IntArray, size: int, wanted: int | None = None) -> tuple[IntArray, IntArray]:
-    """Subsets of so many columns: their rows, and their columns, the mated one first.
-
-    Parameters
-    ----------
-    rows
-        The rows that subsets are dealt of.
-    order
-        For each of these its columns, the mated one and then the others as they are dealt.
-    size
-        Columns of a subset; all where there are fewer.
-    wanted
-        How many subsets: of the first rows one each, or of all rows several, as far as their others go round. All that
-        can be dealt unless given.
-    """
-    size = min(size, order.shape[1])
-    hands = (order.shape[1] - 1) // (size - 1)
-    if wanted is not None:
-        rows, order = rows[:wanted], order[:wanted]
-        hands = min(hands, -(-wanted // len(rows)))
-    others = order[:, 1 : 1 + hands * (size - 1)].reshape(-1, size - 1)
-    return np.repeat(rows, hands), np.column_stack((np.repeat(order[:, 0], hands), others))

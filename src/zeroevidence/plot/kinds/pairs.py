@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
-from scipy.special import expit, ndtri
 
+from zeroevidence._scipy import expit, ndtri
 from zeroevidence._typing import FloatArray
 from zeroevidence.evaluation import Curve, Evaluation
 from zeroevidence.measure.pairs.zebra import LN10, tag_odds
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 _pair_figure = partial(figure, needs="target and non-target scores", from_scores=True)
 _MOST_BITS = 3.0  # of a profile that misleads
-_ORDER_TICKS = (1.0, 2.0, 4.0, 10.0, np.inf)
 _DET_TICKS = (0.0001, 0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99)
 _DET_MIDDLE = 0.2, 0.6  # rates that axes have in any case
 
@@ -281,32 +280,6 @@ def pav(rows: Sequence[Evaluation], ax: Axes) -> None:
     if are_ratios(rows):  # calibrated ones stay as they are
         ax.axline((0.0, 0.0), slope=1.0, color=GREY, lw=0.6, ls=":", label="calibrated")
     legend(ax, most_inside=1, inside="upper left")  # several systems may fill every corner
-
-
-@_pair_figure(
-    "From mean to worst case",
-    place=155,
-    caption="How strong the evidence is, from its mean on the left to the strongest single comparison on the right: a "
-    "steep line means that few comparisons disclose far more than most.",
-    has=has_curves("lp_disclosure"),
-)
-def lp_disclosure(rows: Sequence[Evaluation], ax: Axes) -> None:
-    """Power mean of the evidence over its order p, on an axis that is even in 1 / p.
-
-    Examples
-    --------
-    >>> import zeroevidence as ze
-    >>> ax = ze.plot.lp_disclosure([2.1, 1.7, 0.4], [0.9, 0.2, -0.3, -1.1])
-    >>> ax.get_xlabel()
-    'order p of the power mean'
-    """
-    for row, label, look in named_looks(rows, "worst_case"):
-        ax.plot(*curve_arrays(row.curves["lp_disclosure"]), **look.curve, label=label)
-    ax.set_xlim(1.0, 0.0)
-    ax.set_xticks([1.0 / order for order in _ORDER_TICKS], labels=["1", "2", "4", "10", "∞"])
-    ax.set(xlabel="order p of the power mean", ylabel="evidence (log10 LR)")
-    ax.set_ylim(bottom=0.0)
-    legend(ax, most_inside=2, inside="upper left")
 
 
 @_pair_figure(

@@ -212,43 +212,6 @@ def over_identities(
 
 
 @figure(
-    "Disclosure over the number of people",
-    place=265,
-    needs=_NEEDS + ", with a matrix of scores that is not too large",
-    caption="What a recording discloses on average when the attacker searches through fewer people, drawn at random "
-    "from those enrolled; the thin line is all that there is to learn, the band the error of drawing.",
-    has=has_curves("alid_over_identities"),
-)
-def alid_over_identities(rows: Sequence[Evaluation], ax: Axes) -> None:
-    """ALID over the number of enrolled identities, each smaller search scaled and calibrated anew.
-
-    The band is the confidence interval of the mean over random subsets, for these people and trials.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import zeroevidence as ze
-    >>> result = ze.evaluate(ze.ScoreMatrix(3 * np.eye(4) + np.arange(4), [0, 1, 2, 3]))
-    >>> ax = ze.plot.alid_over_identities(result)
-    >>> ax.get_ylabel()
-    'ALID (bits)'
-    """
-    for row, label, look in named_looks(rows, "alid"):
-        curve = row.curves["alid_over_identities"]
-        ax.plot(*curve_arrays(curve), **look.marked_curve, label=label)
-        if curve.low is not None and curve.high is not None:
-            ax.fill_between(curve.x, curve.low, curve.high, color=look.colour, alpha=0.25, lw=0.0)
-    sizes = sorted({size for row in rows for size in row.curves["alid_over_identities"].x})
-    if not any(row.setup.search is not None and row.setup.search.prior_given for row in rows):
-        ax.plot(sizes, np.log2(sizes), color=GREY, lw=0.6, label="everything (log2 n)")
-    ax.axhline(0.0, color=VERMILION, ls=":", lw=1.0, label="nothing")
-    ax.set_xscale("log", base=2)
-    plain_ticks(ax.xaxis)
-    ax.set(xlabel="enrolled identities", ylabel="ALID (bits)")
-    legend(ax, most_inside=3)
-
-
-@figure(
     "Risk over the number of recordings",
     place=270,
     needs="a search with several recordings of the same person",

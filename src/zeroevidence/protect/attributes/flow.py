@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.errors import InputError, UsageError
+from zeroevidence.errors import InputError
 from zeroevidence.optional import torch_threads
 from zeroevidence.protect.attributes import register_protector
-from zeroevidence.protect.attributes.flows import ClassGaussians, LatentClasses, class_log_likelihoods
+from zeroevidence.protect.attributes.flows import LatentClasses, class_log_likelihoods
 from zeroevidence.protect.attributes.flows.linear_map import (
     FEW_PEOPLE,
     MANY,
     PAPER,
-    Covariances,
     LinearMap,
     LinearMapKind,
     Precision,
@@ -37,7 +36,7 @@ from zeroevidence.protect.attributes.protector import EmbeddingProtector, check_
 from zeroevidence.run import Step, no_step
 
 if TYPE_CHECKING:
-    from zeroevidence.protect.attributes.flows.training import Densities, TrainingHistory
+    from zeroevidence.protect.attributes.flows.training import ClassDensities, TrainingHistory
 
 _INVERTED = 1e-5  # of the standard deviation: beyond it the flow runs in double precision
 _LOST = 1e-2  # of the standard deviation, in double precision: no training that went well gets near it
@@ -66,11 +65,6 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
     linear_map
         ``lda``: the flow starts as linear discriminant analysis on the leading components; ``pca``: as whitening;
         ``none``: inputs are only standardised.
-    covariances
-        ``shared``: both classes get the same covariance in the latent space, so that the evidence is one coordinate,
-        which is set. ``classes``: each of two classes gets its own variances in all coordinates, so that the evidence
-        is a quadratic form; vectors move along the orbit that leads from one class to the other, to where it vanishes
-        (see `orbits`). The map ``lda`` then makes the flow start as quadratic discriminant analysis.
     weights
         ``balanced``: classes have equal weight, and people in a class; ``none``: vectors have equal weight.
     components
@@ -78,8 +72,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         are 20 vectors for each dimension, and 64 otherwise.
     shrinkage
         How far the map ``lda`` shrinks the covariance within classes towards a multiple of the identity; ``auto`` is
-        r / (r + S) for r components and S people, which vanishes as the number of people grows. Covariances of
-        ``classes`` are shrunk by as much towards the shared one.
+        r / (r + S) for r components and S people, which vanishes as the number of people grows.
     layers
         Number of couplings.
     hidden
@@ -139,7 +132,6 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
     record_types = (("linear_map", LinearMap),)
 
     linear_map: LinearMapKind = "lda"
-    covariances: Covariances = "shared"
     weights: Weights = "balanced"
     components: int | Literal["auto"] = "auto"
     shrinkage: float | Literal["auto"] = "auto"
@@ -202,21 +194,16 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         if not self.inversion_error_ <= _LOST:
             raise self._diverged("the flow can no longer be inverted")
 
-    def _start(self, data: LabelledVectors) -> Densities:
+    def _start(self, data: LabelledVectors) -> ClassDensities:
         """Fit the linear map, and return the class densities that training starts from."""
-        from zeroevidence.protect.attributes.flows.training import ClassDensities, SpreadDensities
+        from zeroevidence.protect.attributes.flows.training import ClassDensities
 
         width = transformed_width(len(data.x), data.x.shape[1], self.components, self.linear_map)
         shrinkage = width / (width + len(np.unique(data.people))) if self.shrinkage == "auto" else self.shrinkage
-        if self.covariances == "shared":
-            self.linear_map_, latent = LinearMap.fit(data, self.linear_map, width, shrinkage, self.mu)
-            return ClassDensities([(classes.means, classes.variance) for classes in latent], self.device_)
-        if data.labels.shape[1] > 1 or data.labels.max() > 1:
-            raise UsageError("covariances: 'classes' is for two classes and no second attribute; use 'shared'")
-        self.linear_map_, start = LinearMap.fit_spread(data, self.linear_map, width, shrinkage)
-        return SpreadDensities(start, coordinate_order(self.linear_map_.width, 0), shrinkage, self.device_)
+        self.linear_map_, latent = LinearMap.fit(data, self.linear_map, width, shrinkage, self.mu)
+        return ClassDensities([(classes.means, classes.variance) for classes in latent], self.device_)
 
-    def _train(self, data: LabelledVectors, densities: Densities, progress: Step) -> TrainingHistory:
+    def _train(self, data: LabelledVectors, densities: ClassDensities, progress: Step) -> TrainingHistory:
         from zeroevidence.protect.attributes.flows import training
 
         linear_map, device = self.linear_map_, self.device_
@@ -251,7 +238,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
 
         rest, tested = (part(slice(None)), None) if held is None else (part(~held), part(held))
         history = training.train(self.network_, densities, rest, tested, settings, progress)
-        self.evidence_: list[LatentClasses | ClassGaussians] = [*densities.evidence()]
+        self.evidence_ = densities.evidence()
         return history
 
     def _inversion_error(self, x: FloatArray) -> float:
@@ -263,7 +250,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
     def _mapped(self, u: FloatArray, inverse: bool) -> FloatArray:
         """Return coordinates of which the first went through the network, in blocks."""
         width = self.linear_map_.width
-        order = coordinate_order(width, sum(densities.leading for densities in self.evidence_))
+        order = coordinate_order(width, sum(densities.width for densities in self.evidence_))
         dtype = torch.float64 if self.double_ else torch.float32
         result = u.copy()
         with torch.no_grad():
@@ -281,17 +268,14 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         return self.linear_map_.inverse(self._mapped(z, inverse=True))
 
     def to_latent(self, X: Any) -> FloatArray:
-        """Return latent vectors, n x d: first the evidence (the LLR for two classes), then the residual.
-
-        With ``covariances="classes"`` no coordinate is the evidence alone; those with the most evidence come first.
-        """
+        """Return latent vectors, n x d: first the evidence (the LLR for two classes), then the residual."""
         return self._finite("latent vectors", self._forward, self._checked(X))
 
     @property
     def llr_mean_(self) -> float | None:
         """Mean of the first latent coordinate in the second class, where that coordinate is the LLR of two classes."""
         evidence = self.evidence_[0]
-        return evidence.mu if isinstance(evidence, LatentClasses) and evidence.classes == 2 else None
+        return evidence.mu if evidence.classes == 2 else None
 
     def from_latent(self, Z: Any) -> FloatArray:
         """Return the vectors that have these latent vectors: the inverse of `to_latent`."""
@@ -322,14 +306,14 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
 
     def _moved(self, x: FloatArray, log_likelihoods: FloatArray) -> FloatArray:
         z, evidence = self._forward(x), self.evidence_[0]
-        z[:, : evidence.width] = evidence.placed(z[:, : evidence.width], log_likelihoods)
+        z[:, : evidence.width] = evidence.placed(log_likelihoods)
         return self._backward(z)
 
     def _arrays(self) -> dict[str, FloatArray]:
         arrays = super()._arrays()
         for number, densities in enumerate(self.evidence_):
-            spread = np.array([densities.variance]) if isinstance(densities, LatentClasses) else densities.variances
-            arrays |= {f"evidence.{number}.means": densities.means, f"evidence.{number}.variance": spread}
+            variance = np.array([densities.variance])
+            arrays |= {f"evidence.{number}.means": densities.means, f"evidence.{number}.variance": variance}
         return arrays
 
     def _restore(self, arrays: dict[str, FloatArray]) -> None:
@@ -340,11 +324,10 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         check_scale(self.linear_map_.scale, self.linear_map_.mean)
         self.evidence_ = []
         while f"evidence.{len(self.evidence_)}.means" in arrays:
-            means, spread = (arrays[f"evidence.{len(self.evidence_)}.{name}"] for name in ("means", "variance"))
-            if spread.ndim == 1 and not 0.0 < spread[0] < np.inf:
-                raise InputError(f"a variance of {spread[0]:g} in the latent space; expected a positive number")
-            shared = spread.ndim == 1
-            self.evidence_.append(LatentClasses(means, float(spread[0])) if shared else ClassGaussians(means, spread))
+            means, (variance,) = (arrays[f"evidence.{len(self.evidence_)}.{name}"] for name in ("means", "variance"))
+            if not 0.0 < variance < np.inf:
+                raise InputError(f"a variance of {variance:g} in the latent space; expected a positive number")
+            self.evidence_.append(LatentClasses(means, float(variance)))
         state = stored_state(arrays, "network")
         hidden = len(state["couplings.0.first"]) // 2
         layers = 1 + max(int(name.split(".")[1]) for name in state)

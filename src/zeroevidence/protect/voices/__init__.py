@@ -123,7 +123,7 @@ class VoiceProtector(Protocol):
     >>> from zeroevidence.protect import McAdams, VoiceProtector
     >>> protector: VoiceProtector = McAdams(0.7)
     >>> protector.name, protector.fingerprint
-    ('mcadams:0.7', 'mcadams/1(coefficient=0.7, order=20)')
+    ('mcadams:0.7', 'mcadams/2(coefficient=0.7, order=20)')
     """
 
     @property
@@ -290,7 +290,7 @@ def load_protector(text: str, *, seed: int = 0) -> VoiceProtector:
     >>> load_protector("mcadams:0.5..0.9:utterance", seed=7)
     McAdams(coefficient=(0.5, 0.9), per='utterance', seed=7, order=20)
     """
-    parts = _parts(text)
+    parts = split_names(text)
     if len(parts) > 1:
         return Chain(tuple(load_protector(part, seed=seed) for part in parts))
     (kind,) = find_voice_protectors(text)
@@ -311,7 +311,7 @@ def find_voice_protectors(text: str) -> tuple[VoiceProtectorKind, ...]:
     ['mcadams', 'pitch']
     """
     kinds = []
-    for part in _parts(text):
+    for part in split_names(text):
         name = part.strip().partition(":")[0]
         if name not in VOICE_PROTECTORS:
             raise _unknown(part)
@@ -329,18 +329,18 @@ def find_stronger(text: str | None) -> VoiceProtectorKind | None:
     """
     order = get_args(Leaves)
     least = max((kind for kind in VOICE_PROTECTORS.values() if kind.leaves), key=lambda kind: order.index(kind.leaves))
-    names = [part.strip().partition(":")[0] for part in _parts(text or "")]
+    names = [part.strip().partition(":")[0] for part in split_names(text or "")]
     leaves = [VOICE_PROTECTORS[name].leaves for name in names if name in VOICE_PROTECTORS]
     return None if least.leaves in leaves else least
 
 
 def protector_parts(text: str) -> tuple[ProtectorPart, ...]:
     """Return the models and programs of the protectors that a name on the command line stands for."""
-    kinds, texts = find_voice_protectors(text), (part.strip().partition(":")[2] for part in _parts(text))
+    kinds, texts = find_voice_protectors(text), (part.strip().partition(":")[2] for part in split_names(text))
     return tuple(part for kind, argument in zip(kinds, texts, strict=True) for part in kind.parts(argument))
 
 
-def _parts(text: str) -> list[str]:
+def split_names(text: str) -> list[str]:
     """Return the names that are joined by a plus; a plus in the arguments of a program does not separate."""
     return [text] if text.strip().partition(":")[0] == "command" else text.split("+")
 

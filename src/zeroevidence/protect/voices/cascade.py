@@ -5,29 +5,40 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.protect.voices import Chain, ProtectorPart, Spelling, VoiceProtector, register_voice, speech_models
+from zeroevidence.protect.voices import (
+    Chain,
+    ProtectorPart,
+    Spelling,
+    VoiceProtector,
+    register_voice,
+    speech_models,
+    split_names,
+)
 from zeroevidence.protect.voices.processing import UtteranceInfo, Wave, check_wave, resampled
-from zeroevidence.protect.voices.speech_models import RATE, Transcript
+from zeroevidence.protect.voices.speech_models import ENGLISH, RATE, RecogniserKind, Transcript
 
 _DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _WRITTEN = re.compile(r"(?<![\w.,-])\d+(?:-\d+)*(?![\w-]|[.,]\d)")
-_YEARS = re.compile(r"\d{4}-\d{4}|\d{4}-\d\d-\d\d")  # and days
+_YEARS = re.compile(r"[12]\d{3}-(?:[12]\d{3}|\d\d-\d\d)")  # and days
 _LEAST_JOINED = 7  # digits of a telephone number
 _LEAST = 5  # digits; numbers of that size are written with commas
 
 
-def spell_digits(text: str) -> str:
-    """Return a text with the digits of telephone numbers and codes as words; other numbers stay as they are.
+def spell_digits(text: str, language: str = ENGLISH) -> str:
+    """Return a text with the digits of telephone numbers and codes one by one; other numbers stay as they are.
+
+    The digits become words in English, and stand apart in other languages, whose voices know the words.
 
     Examples
     --------
@@ -35,8 +46,11 @@ def spell_digits(text: str) -> str:
     'Call five nine two, four three seven, six zero eight one.'
     >>> spell_digits("In 1984 it cost 1,250,000 dollars, 12 a day.")
     'In 1984 it cost 1,250,000 dollars, 12 a day.'
+    >>> spell_digits("Rufen Sie 0592-4376.", "de")
+    'Rufen Sie 0 5 9 2, 4 3 7 6.'
     """
-    return _WRITTEN.sub(lambda match: _spell_code(match[0]) if _is_code(match[0]) else match[0], text)
+    digits = _DIGITS if language == ENGLISH else tuple("0123456789")
+    return _WRITTEN.sub(lambda match: _spell_code(match[0], digits) if _is_code(match[0]) else match[0], text)
 
 
 def _is_code(written: str) -> bool:
@@ -48,16 +62,18 @@ def _is_code(written: str) -> bool:
     return sum(map(len, groups)) >= _LEAST_JOINED and _YEARS.fullmatch(written) is None
 
 
-def _spell_code(code: str) -> str:
+def _spell_code(code: str, digits: Sequence[str]) -> str:
     groups = code.split("-")
     groups = ["".join(groups)] if all(len(group) == 1 for group in groups) else groups
-    return ", ".join(" ".join(_DIGITS[int(digit)] for digit in group) for group in groups)
+    return ", ".join(" ".join(digits[int(digit)] for digit in group) for group in groups)
 
 
 _REMEDY = "--transcripts FILE, whose words are read in place of those that the recogniser hears"
-_VERSION = 4  # of what is between recogniser and voice: enters cache keys
-_USUAL = "moonshine/joe"
-_SPOKEN = "en"  # the language of the voices
+_VERSION = 5  # of what is between recogniser and voice: enters cache keys
+_USUAL_RECOGNISER, _USUAL_VOICE = "moonshine", "hibari"  # benchmarks/cascade.py compares them
+_KINDS = ("cascade", "timed-cascade")
+_UNSPACED = ("zh", "ja", "th", "my")  # languages that are written without spaces between words
+_LETTERS_PER_WORD = 2  # in these
 _FRAME = 0.05  # seconds over which loudness is measured
 _AUDIBLE = 1e-4  # of the power of the loudest frame, -40 dB
 _LEAST_WORDS = 1 / 3  # per second of audible sound; somebody who speaks says more
@@ -79,27 +95,35 @@ class Cascade:
     voice
         Name of the synthetic voice.
     transcripts
-        What was said in each utterance, in place of the recogniser; None to recognise it.
+        What was said in utterances, in place of the recogniser; it hears the others.
 
     Examples
     --------
     >>> Cascade().name
-    'cascade:moonshine/joe'
+    'cascade:moonshine/hibari'
     """
 
-    recogniser: str = "moonshine"
-    voice: str = "joe"
+    recogniser: str = _USUAL_RECOGNISER
+    voice: str = _USUAL_VOICE
     transcripts: Mapping[str, str] | None = None
 
+    kind: ClassVar[str] = "cascade"
+
     def __post_init__(self) -> None:
-        """Refuse unknown parts, before any audio is read."""
-        speech_models.RECOGNISERS.find(self.recogniser)
-        speech_models.SYNTHETIC_VOICES.find(self.voice)
+        """Refuse unknown parts and such as do not fit, before any audio is read."""
+        if self.language not in speech_models.RECOGNISERS.find(self.recogniser).languages:
+            others = ", ".join(kind.name for kind in _recognisers_of(self.language))
+            raise UsageError(f"{self.recogniser} does not understand {self.language!r}; expected {others}")
+
+    @property
+    def language(self) -> str:
+        """The language that is understood and spoken."""
+        return speech_models.SYNTHETIC_VOICES.find(self.voice).language
 
     @property
     def name(self) -> str:
         """As `load_protector` reads it."""
-        return f"cascade:{self.recogniser}/{self.voice}"
+        return f"{self.kind}:{self.recogniser}/{self.voice}"
 
     @property
     def fingerprint(self) -> str:
@@ -107,7 +131,7 @@ class Cascade:
         source = speech_models.RECOGNISERS[self.recogniser].version
         if self.transcripts is not None:
             listed = "\n".join(f"{name}\t{text}" for name, text in sorted(self.transcripts.items()))
-            source = f"transcripts {hashlib.sha256(listed.encode()).hexdigest()}"
+            source = f"{source}, transcripts {hashlib.sha256(listed.encode()).hexdigest()}"
         return f"cascade/{_VERSION}({source}, {speech_models.SYNTHETIC_VOICES[self.voice].version})"
 
     def __call__(self, wave: NDArray[Any], rate: int, utterance: UtteranceInfo) -> Wave:
@@ -120,27 +144,25 @@ class Cascade:
         """
         speech = check_wave(wave, rate, utterance)
         try:
-            return speech_models.load_voice(self.voice)(spell_digits(self._text(speech, rate, utterance)), rate)
+            text = spell_digits(self._text(speech, rate, utterance), self.language)
+            return speech_models.load_voice(self.voice)(text, rate)
         except InputError as error:
-            raise InputError(error.reason, path=f"utterance {utterance.id}", remedy=error.remedy) from None
+            place = f"utterance {utterance.id}"
+            raise InputError(error.reason, path=place, remedy=error.remedy, heard=error.heard) from None
 
     def _text(self, speech: FloatArray, rate: int, utterance: UtteranceInfo) -> str:
-        if self.transcripts is not None:
-            if utterance.id not in self.transcripts:
-                raise InputError(
-                    "no transcript; expected one for every utterance", remedy="a line each in --transcripts"
-                )
+        if self.transcripts is not None and utterance.id in self.transcripts:
             return self.transcripts[utterance.id]
         heard = resampled(speech, Fraction(RATE, rate)).astype(np.float32)
-        recognised = speech_models.recognise(self.recogniser, heard)
+        recognised = speech_models.recognise(self.recogniser, heard, self.language)
         least_confidence = speech_models.RECOGNISERS[self.recogniser].least_confidence
-        reason = unclear_reason(recognised, audible_seconds(heard), least_confidence)
+        reason = unclear_reason(recognised, audible_seconds(heard), least_confidence, self.language)
         if reason:
-            raise InputError(reason, remedy=_REMEDY)
+            raise InputError(reason, remedy=_REMEDY, heard=recognised.text)
         return recognised.text
 
 
-def unclear_reason(recognised: Transcript, seconds: float, least_confidence: float) -> str:
+def unclear_reason(recognised: Transcript, seconds: float, least_confidence: float, language: str = ENGLISH) -> str:
     """Return why recognised words must not be spoken, as those that nobody said; empty where they may.
 
     Parameters
@@ -151,6 +173,8 @@ def unclear_reason(recognised: Transcript, seconds: float, least_confidence: flo
         Length of the audible sound.
     least_confidence
         Confidence below which the recogniser has not understood.
+    language
+        The language that is expected.
 
     Examples
     --------
@@ -163,15 +187,16 @@ def unclear_reason(recognised: Transcript, seconds: float, least_confidence: flo
     >>> unclear_reason(Transcript("592-437-6081.", -0.2), 8.0, -0.8)
     ''
     """
-    words = spell_digits(recognised.text).split()
+    words = spell_digits(recognised.text, language).split()
     plain = " ".join(word.strip(".,!?").lower() for word in words)
     if not any(character.isalnum() for character in recognised.text):
         return "no words were recognised"
-    if recognised.language not in (None, _SPOKEN):
-        return f"speech in another language ({recognised.language}) was recognised; expected English"
+    if recognised.language not in (None, language):
+        return f"speech in another language ({recognised.language}) was recognised; expected {language}"
     letters = [letter for letter in recognised.text if letter.isalpha()]
-    if foreign := [letter for letter in letters if not unicodedata.name(letter, "").startswith("LATIN")]:
-        return f"letters of another language ({foreign[0]}) were recognised; expected English"
+    foreign = [letter for letter in letters if not unicodedata.name(letter, "").startswith("LATIN")]
+    if foreign and language == ENGLISH:
+        return f"letters of another language ({foreign[0]}) were recognised; expected {language}"
     if recognised.confidence < least_confidence:
         return (
             f"not understood: the recogniser is not sure of the words (mean log-probability "
@@ -183,8 +208,9 @@ def unclear_reason(recognised: Transcript, seconds: float, least_confidence: flo
         return f"{phrase!r} was recognised again and again, as when a recogniser loops"
     if plain in _INVENTED:
         return f"only {recognised.text!r} was recognised, as where nobody speaks"
-    if len(words) < _LEAST_WORDS * seconds:
-        count = f"{len(words)} word{'s were' if len(words) > 1 else ' was'}"
+    number = len(letters) // _LETTERS_PER_WORD if language in _UNSPACED else len(words)
+    if number < _LEAST_WORDS * seconds:
+        count = f"{number} word{' was' if number == 1 else 's were'}"
         return f"only {count} recognised in {seconds:.1f} s of sound, as in music or noise"
     return ""
 
@@ -223,13 +249,55 @@ def with_transcripts(protector: VoiceProtector, transcripts: Mapping[str, str]) 
     raise UsageError(f"{protector.name} does not recognise speech; expected a cascade to give transcripts to")
 
 
-def _names(text: str) -> tuple[str, str]:
-    recogniser, _, voice = (text or _USUAL).partition("/")
-    return recogniser, voice or _USUAL.partition("/")[2]
+def _recognisers_of(language: str) -> list[RecogniserKind]:
+    """Return the recognisers that understand a language, the usual one first."""
+    kinds = sorted(speech_models.RECOGNISERS.values(), key=lambda kind: kind.name != _USUAL_RECOGNISER)
+    return [kind for kind in kinds if language in kind.languages]
 
 
-def _cascade_parts(text: str) -> tuple[ProtectorPart, ...]:
-    names = _names(text)
+def cascade_names(text: str, language: str | None = None) -> tuple[str, str]:
+    """Return the names of recogniser and voice; those that are not given are the usual ones of the language."""
+    recogniser, _, voice = text.partition("/")
+    spoken = {each.language: each.name for each in speech_models.SYNTHETIC_VOICES.values()}
+    spoken[ENGLISH] = _USUAL_VOICE
+    if not voice and language not in (None, *spoken):
+        raise UsageError(f"no synthetic voice speaks {language!r}; expected one of {', '.join(sorted(spoken))}")
+    voice = voice or spoken[language or ENGLISH]
+    speaks = speech_models.SYNTHETIC_VOICES.find(voice).language
+    if language not in (None, speaks):
+        raise UsageError(
+            f"the voice {voice} speaks {speaks!r}; expected one of the language {language!r}, or none named"
+        )
+    return recogniser or _recognisers_of(speaks)[0].name, voice
+
+
+def with_language(name: str, language: str) -> str:
+    """Return the name of a protector whose cascade understands and speaks a language.
+
+    Examples
+    --------
+    >>> with_language("cascade", "de"), with_language("cascade:moonshine+mcadams", "en")
+    ('cascade:whisper/espeak-de', 'cascade:moonshine/hibari+mcadams')
+    """
+    parts = [part.strip().partition(":") for part in split_names(name)]
+    if not any(kind in _KINDS for kind, _, _ in parts):
+        raise UsageError(f"{name} does not recognise speech; expected a cascade to give a language to")
+    return "+".join(
+        f"{kind}:{'/'.join(cascade_names(text, language))}" if kind in _KINDS else f"{kind}{colon}{text}"
+        for kind, colon, text in parts
+    )
+
+
+def recognise_language(waves: Iterable[NDArray[np.float32]]) -> Counter[str]:
+    """Return how many recordings at 16 kHz are in each language, as far as a recogniser of many hardly doubts it."""
+    name = max(speech_models.RECOGNISERS.values(), key=lambda kind: len(kind.languages)).name
+    languages = (speech_models.recognise(name, wave).language for wave in waves)
+    return Counter(language for language in languages if language is not None)
+
+
+def cascade_parts(text: str) -> tuple[ProtectorPart, ...]:
+    """Return recogniser and voice, from the text after the colon."""
+    names = cascade_names(text)
     recogniser, voice = speech_models.RECOGNISERS.find(names[0]), speech_models.SYNTHETIC_VOICES.find(names[1])
     return (
         ProtectorPart("recogniser", recogniser.name, recogniser.title, recogniser.licence),
@@ -241,13 +309,14 @@ def _cascade_parts(text: str) -> tuple[ProtectorPart, ...]:
     "cascade",
     "Recognises the words and lets a synthetic voice read them.",
     Spelling("cascade"),
-    Spelling("cascade:moonshine/joe", "the same: recogniser/voice"),
+    Spelling("cascade:moonshine/hibari", "the same: recogniser/voice"),
+    Spelling("cascade:whisper/espeak-de", "German; so for other languages"),
     keeps="Words as far as they are recognised; voice, rate, pauses and everything else of the recording are gone.",
     needs="A speech recogniser and a synthetic voice, trained on speech of others.",
-    parts=_cascade_parts,
+    parts=cascade_parts,
     leaves="words",
     language="English",
 )
 def cascade(text: str, _: int) -> Cascade:
     """Return the cascade of a recogniser and a voice."""
-    return Cascade(*_names(text))
+    return Cascade(*cascade_names(text))

@@ -152,12 +152,12 @@ def resampled(wave: FloatArray, ratio: Fraction) -> FloatArray:
     side = reach // up + 1  # input samples that a result may reach to either side
     padded = np.pad(wave, (side, side + down))
     windows = sliding_window_view(padded, 2 * side + 1)
-    result = np.empty(length)
-    for phase in range(min(up, length)):
-        whole, part = divmod(phase * down, up)
-        tap = reach + part - up * np.arange(-side, side + 1)  # which tap meets each input sample
-        inside = (tap >= 0) & (tap < len(taps))
-        row = np.where(inside, taps[np.clip(tap, 0, len(taps) - 1)], 0.0)
-        count = -(-(length - phase) // up)
-        result[phase::up] = np.einsum("nk,k->n", windows[whole::down][:count], row)
+    result, phases = np.empty(length), min(up, length)
+    whole, part = np.divmod(np.arange(phases) * down, up)
+    tap = reach + part[:, None] - up * np.arange(-side, side + 1)  # which tap meets each input sample
+    rows = np.where((tap >= 0) & (tap < len(taps)), taps[np.clip(tap, 0, len(taps) - 1)], 0.0)
+    for phase in range(phases):
+        result[phase::up] = np.einsum(
+            "nk,k->n", windows[whole[phase] :: down][: -(-(length - phase) // up)], rows[phase]
+        )
     return result

@@ -19,6 +19,10 @@ _RANDOM = (0.5, 0.9)  # coefficients of the reference's random variant
 _FRAME_HOP = 0.010  # seconds; frames of two hops
 _NOISE_FLOOR = 1e-9  # of a frame's energy: keeps the predictor of pure tones determined
 _LARGEST_RADIUS = 0.9999  # rounding must not put a pole on the unit circle
+_REAL = 1e-8  # imaginary part below which a pole is real: two that are equal are computed no better
+_FIRST_RADIUS, _ASYMMETRY = 0.9, 0.66  # of first guesses; were they symmetric, no real pole would be found
+_ROUGH_STEPS, _FINE_STEPS = 7, 8
+_SMALL_STEP = 1e-7  # more than rounding, and its third power is less
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,7 @@ class McAdams(ParameterisedProtector):
     kind = "mcadams"
     parameter_name = "coefficient"
     limits = (0.1, 1.5)
+    version = 2
 
     def __post_init__(self) -> None:
         """Refuse what cannot be computed, before any audio is read."""
@@ -116,16 +121,14 @@ def move_resonances(frames: FloatArray, power: float, order: int) -> FloatArray:
     """Return frames (rows) filtered by their predictor, and then by the synthesis filter with its poles moved."""
     predictor = linear_prediction(frames, order)
     moved = moved_poles(predictor, power)
-    samples = np.ascontiguousarray(frames.T)  # time first: a step of the recursion is contiguous over frames
-    size = len(samples)
-    residual = samples.copy()
-    for k in range(1, order + 1):
-        residual[k:] += predictor[:, k] * samples[:-k]
-    history = np.zeros((order + size, samples.shape[1]))
-    latest_last = np.ascontiguousarray(moved[:, :0:-1].T)
+    size, filters = frames.shape[1], np.stack([predictor, -moved])
+    # Input and output with time first, so that a step of the recursion is contiguous over frames.
+    signals = np.zeros((order + size, 2, len(frames)))
+    signals[order:, 0] = frames.T
+    taps = np.ascontiguousarray(filters[:, :, ::-1].transpose(2, 0, 1))  # the latest last, where the output is still 0
     for n in range(size):
-        history[order + n] = residual[n] - np.einsum("kf,kf->f", latest_last, history[n : n + order])
-    result = history[order:]
+        np.einsum("kcf,kcf->f", taps, signals[n : n + order + 1], out=signals[order + n, 1])
+    samples, result = signals[order:, 0], signals[order:, 1]
     before = np.einsum("nf,nf->f", samples, samples)
     after = np.einsum("nf,nf->f", result, result)
     gain = np.sqrt(np.divide(before, after, out=np.ones_like(before), where=after > 0.0))
@@ -153,20 +156,60 @@ def linear_prediction(frames: FloatArray, order: int) -> FloatArray:
 
 def moved_poles(predictor: FloatArray, power: float) -> FloatArray:
     """Return predictors (rows) with the angles of their complex roots raised to a power; they stay stable."""
-    n_frames, order = len(predictor), predictor.shape[1] - 1
-    companion = np.zeros((n_frames, order, order))
-    companion[:, 0] = -predictor[:, 1:]
-    companion[:, np.arange(1, order), np.arange(order - 1)] = 1.0
-    poles = np.linalg.eigvals(companion).astype(np.complex128)
+    poles = polynomial_roots(predictor)
     angle = np.angle(poles)
-    raised = np.sign(angle) * np.minimum(np.abs(angle) ** power, np.pi)
-    radius = np.minimum(np.abs(poles), _LARGEST_RADIUS)
-    moved = radius * np.exp(1j * np.where(poles.imag == 0.0, angle, raised))
-    result = np.zeros((n_frames, order + 1), dtype=np.complex128)
-    result[:, 0] = 1.0
-    for k in range(order):
-        result[:, 1 : k + 2] -= moved[:, k : k + 1] * result[:, : k + 1].copy()
-    return result.real
+    raised = np.where(np.abs(poles.imag) < _REAL, angle, np.sign(angle) * np.minimum(np.abs(angle) ** power, np.pi))
+    moved = np.minimum(np.abs(poles), _LARGEST_RADIUS) * np.exp(1j * raised)
+    result = np.zeros((len(moved) + 1, len(predictor)), dtype=np.complex128)
+    result[0] = 1.0
+    for k, root in enumerate(moved):
+        result[1 : k + 2] -= root * result[: k + 1]
+    return result.real.T
+
+
+def polynomial_roots(coefficients: FloatArray) -> NDArray[np.complex128]:
+    """Return the roots (roots x polynomials) of polynomials (rows) whose first coefficient is 1.
+
+    All roots of all polynomials are improved at once, as O. Aberth: Iteration methods for finding all zeros of a
+    polynomial simultaneously (1973) does: first in single precision, and then until the error, which each step brings
+    to its third power, is that of rounding. That takes a third of the time of eigenvalues of companion matrices, which
+    are left for the few polynomials whose roots are too close to one another.
+    """
+    order = coefficients.shape[1] - 1
+    columns = np.ascontiguousarray(coefficients.T)
+    begin = _FIRST_RADIUS * np.exp(2j * np.pi * (np.arange(order) + _ASYMMETRY) / order)
+    rough = np.repeat(begin[:, None].astype(np.complex64), len(coefficients), axis=1)
+    left = np.arange(len(coefficients))
+    with np.errstate(all="ignore"):  # roots that meet divide by zero, and are left
+        for _ in range(_ROUGH_STEPS):
+            rough -= _aberth_step(columns.astype(np.float32), rough)
+        roots = rough.astype(np.complex128)
+        for _ in range(_FINE_STEPS):
+            step = _aberth_step(columns[:, left], roots[:, left])
+            roots[:, left] -= step
+            left = left[~(np.abs(step).max(axis=0) < _SMALL_STEP)]
+            if not len(left):
+                return roots
+    companion = np.zeros((len(left), order, order))
+    companion[:, 0] = -coefficients[left, 1:]
+    companion[:, np.arange(1, order), np.arange(order - 1)] = 1.0
+    roots[:, left] = np.linalg.eigvals(companion).T
+    return roots
+
+
+def _aberth_step(columns: FloatArray, roots: NDArray[np.complexfloating]) -> NDArray[np.complexfloating]:
+    """Return Newton's step of each root, for the polynomial divided by the factors of all others."""
+    value, slope, repulsion = np.ones_like(roots), np.zeros_like(roots), np.zeros_like(roots)
+    for coefficient in columns[1:]:
+        slope *= roots
+        slope += value
+        value *= roots
+        value += coefficient
+    for apart in range(1, len(roots)):
+        inverse = np.reciprocal(roots[apart:] - roots[:-apart])
+        repulsion[apart:] += inverse
+        repulsion[:-apart] -= inverse
+    return np.asarray(value / (slope - value * repulsion))
 
 
 _HOP = 0.010  # seconds; spectra of four hops, which resolve the harmonics of a low voice
@@ -263,8 +306,9 @@ class FormantShift(ParameterisedProtector):
             last = spectrum.shape[1] - 1
             source = np.minimum(np.arange(last + 1) / value, last)
             below = np.minimum(source.astype(np.int64), last - 1)
-            part = source - below
-            stretched = envelope[:, below] * (1.0 - part) + envelope[:, below + 1] * part
+            part = (source - below).astype(np.float32)
+            lower, upper = (envelope.take(at, axis=1) for at in (below, below + 1))
+            stretched = lower + (upper - lower) * part
             return _filtered(spectrum, stretched - envelope)
 
         return overlap_add((speech,), round(rate * _HOP), 4, with_envelope_stretched)
@@ -298,7 +342,7 @@ def formant(text: str, seed: int) -> FormantShift:
     return FormantShift(*number_or_range(text), seed)
 
 
-def log_envelopes(*spectra: NDArray[np.complex128], rate: int) -> list[FloatArray]:
+def log_envelopes(*spectra: NDArray[np.complex128], rate: int) -> list[NDArray[np.float32]]:
     """Return the natural log of the true envelope of each row of spectra (non-negative frequencies) of the same frames.
 
     Pitch: the waveform is stretched in time, resampled to its former length, and given back its spectral envelope.
@@ -307,7 +351,7 @@ def log_envelopes(*spectra: NDArray[np.complex128], rate: int) -> list[FloatArra
 
     It is a curve of few cepstral coefficients that touches the peaks: smooth the spectrum, raise it to the smooth curve
     wherever it lies below, repeat. Harmonics show an envelope no finer than half a period of the voice, which is found
-    by its peak in the cepstrum. Envelopes of the same frames are equally fine.
+    by its peak in the cepstrum. Envelopes of the same frames are equally fine, and in single precision.
     """
     logs = np.concatenate([_log_amplitude(spectrum) for spectrum in spectra])
     shortest, longest = (round(rate * seconds) for seconds in _PERIODS)
@@ -315,47 +359,66 @@ def log_envelopes(*spectra: NDArray[np.complex128], rate: int) -> list[FloatArra
     periods = shortest + cepstra[:, shortest:longest].argmax(axis=1).reshape(len(spectra), -1)
     coarsest, finest = (round(rate * seconds) for seconds in _LIFTER)
     orders = np.clip(periods.min(axis=0) // 2, coarsest, finest)
-    cosines = _cosines(logs.shape[1], finest + 1)
-    return np.split(_touching(logs, np.tile(orders, len(spectra)), *cosines), len(spectra))
+    return np.split(_touching(logs, np.tile(orders, len(spectra)), finest + 1), len(spectra))
 
 
-def _log_amplitude(spectrum: NDArray[np.complex128]) -> FloatArray:
-    amplitude = np.abs(spectrum)
-    floor = _FLOOR * amplitude.max(axis=1, keepdims=True)
-    return np.asarray(np.log(np.maximum(amplitude, np.maximum(floor, np.finfo(np.float64).tiny))))
+def _log_amplitude(spectrum: NDArray[np.complex128]) -> NDArray[np.float32]:
+    narrow = spectrum.astype(np.complex64)
+    power = narrow.real**2 + narrow.imag**2
+    floor = np.maximum(_FLOOR**2 * power.max(axis=1, keepdims=True), np.finfo(np.float32).tiny)
+    return np.asarray(0.5 * np.log(np.maximum(power, floor)), np.float32)
 
 
-def _touching(log_amplitude: FloatArray, orders: IntArray, analysis: FloatArray, synthesis: FloatArray) -> FloatArray:
-    """Return the curve through the peaks of each row.
+def _touching(log_amplitude: NDArray[np.float32], orders: IntArray, count: int) -> NDArray[np.float32]:
+    """Return the curve through the peaks of each row, of an odd number of bins.
 
-    So few coefficients are kept that products with their cosines are faster than Fourier transforms. Rows that keep
-    about as many are taken together, the finest first.
+    So few coefficients are kept that products with their cosines are faster than Fourier transforms. Even cosines are
+    the same from either end of the bins and odd ones the opposite, so each product is over half of the bins. Rows that
+    keep about as many coefficients are taken together, the finest first.
     """
-    result = np.empty_like(log_amplitude)
+    result, bins = np.empty_like(log_amplitude), log_amplitude.shape[1]
+    cosines, half = _cosines(bins, count), bins // 2 + 1
     by_order = np.argsort(-orders, kind="stable")
     start = 0
     while start < len(by_order):
-        count = int(orders[by_order[start]]) + 1
-        rows = by_order[start : start + max(_PRODUCT // (count * log_amplitude.shape[1]), 1)]
+        most = int(orders[by_order[start]]) + 1
+        rows = by_order[start : start + max(2 * _PRODUCT // (most * half), 1)]
         start += len(rows)
-        coefficients = np.arange(count) <= orders[rows, None]
-        original = log_amplitude[rows]
-        smooth = original
+        kept = (np.arange(most) <= orders[rows, None]).astype(np.float32)
+        parts = [
+            (analysis[:, : (most + 1 - odd) // 2], kept[:, odd::2], synthesis[: (most + 1 - odd) // 2])
+            for odd, (analysis, synthesis) in enumerate(cosines)
+        ]
+        lower, upper = left, right = log_amplitude[rows, :half], log_amplitude[rows, : half - 2 : -1]
         for _ in range(_ROUNDS):
-            smooth = (np.maximum(original, smooth) @ analysis[:, :count] * coefficients) @ synthesis[:count]
-        result[rows] = smooth
+            left, right = np.maximum(lower, left), np.maximum(upper, right)
+            even, odd = (
+                (folded @ analysis * coefficients) @ synthesis
+                for folded, (analysis, coefficients, synthesis) in zip((left + right, left - right), parts, strict=True)
+            )
+            left, right = np.add(even, odd), np.subtract(even, odd)
+        result[rows, :half], result[rows, : half - 2 : -1] = left, right
     return result
 
 
 @lru_cache(maxsize=8)
-def _cosines(bins: int, count: int) -> tuple[FloatArray, FloatArray]:
-    """Return the matrices from bins (rows) to the first cepstral coefficients, and from these to the bins."""
-    cosine = np.cos(np.pi / (bins - 1) * np.outer(np.arange(bins), np.arange(count)))
+def _cosines(bins: int, count: int) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
+    """Return matrices from bins (rows) to cepstral coefficients and back, of the even and of the odd ones.
+
+    The bins are those up to the middle one, the first of them with the sum or difference of itself and its opposite.
+    """
+    half = bins // 2 + 1
+    cosine = np.cos(np.pi / (bins - 1) * np.outer(np.arange(half), np.arange(count)))
     twice = np.where(np.arange(count) == 0, 1.0, 2.0)[:, None]
-    ends = np.where(np.arange(bins) % (bins - 1) == 0, 0.5, 1.0)[:, None]
-    return ends * cosine / (bins - 1), np.ascontiguousarray(twice * cosine.T)
+    once = np.where(np.arange(half) % (half - 1) == 0, 0.5, 1.0)[
+        :, None
+    ]  # the ends weigh half, the middle is added twice
+    matrices = once * cosine / (bins - 1), (twice * cosine.T)
+    both = [(matrices[0][:, odd::2], matrices[1][odd::2]) for odd in (0, 1)]
+    return [(np.ascontiguousarray(a, np.float32), np.ascontiguousarray(b, np.float32)) for a, b in both]
 
 
-def _filtered(spectrum: NDArray[np.complex128], log_gain: FloatArray) -> FloatArray:
+def _filtered(spectrum: NDArray[np.complex128], log_gain: NDArray[np.float32]) -> FloatArray:
     gain = np.exp(np.clip(log_gain, -_LARGEST_GAIN, _LARGEST_GAIN))
-    return scipy.fft.irfft(spectrum * gain, 2 * (spectrum.shape[1] - 1), axis=1)
+    changed = spectrum.view(np.float64).reshape(*spectrum.shape, 2) * gain[..., None]
+    return scipy.fft.irfft(changed.view(np.complex128)[..., 0], 2 * (spectrum.shape[1] - 1), axis=1)

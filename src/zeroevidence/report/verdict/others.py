@@ -208,10 +208,8 @@ def _not_told(comparison: Comparison, first: str, close: Sequence[str]) -> str:
     sizes = [size for pair in pairs if pair is not None and (size := pair.difference.detectable) is not None]
     if not sizes:
         return claim
-    trained = any(system.runs > 1 for system in comparison.ranking)
-    these = "with these people and trainings" if trained else "with these people"
     seen = f"a difference of {_amount(comparison, max(sizes))} would be seen in {level_text(comparison.power)}"
-    return f"{claim}; {these} {seen} of such comparisons"
+    return f"{claim}; with these people {seen} of such comparisons"
 
 
 def _amount(comparison: Comparison, difference: float) -> str:

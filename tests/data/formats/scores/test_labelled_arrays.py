@@ -138,7 +138,7 @@ def test_parquet(tmp_path):
 @pytest.mark.parametrize(
     ("change", "line", "wanted"),
     [
-        ({"score": [1.0, None]}, 2, "score None is not finite"),
+        ({"score": [1.0, None]}, 2, "score 'nan' is not finite"),
         ({"score": ["1", "2"]}, None, "column score is of type String; expected numbers"),
         ({"label": ["target", "spoof"]}, 2, "unknown label 'spoof'; expected target or nontarget"),
         ({"label": [None, True]}, 1, "unknown label None; expected target or nontarget"),

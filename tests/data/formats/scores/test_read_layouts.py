@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from zeroevidence.data.formats.scores.read import read_score_lists, read_scores
+from zeroevidence.data.formats.scores.score_format import ReadingOptions
 from zeroevidence.errors import InputError
 
 PEOPLE, RECORDINGS = 5, 3
@@ -86,3 +87,28 @@ def test_hdf5_of_others(tmp_path):
             }.items():
                 file[title] = values
     check(read_scores(tmp_path / "scores", tmp_path / "key"))
+
+
+def test_conditions_that_are_part_of_the_key(tmp_path):
+    """Models and tests of NIST and EVALITA occur once for each condition of training and of test (mcond, tcond)."""
+    conditions = [(mcond, tcond) for mcond in ("TC1", "TC6") for tcond in ("TS1", "TS2")]
+    lines = [f"{m}\ts{p}-{r}\t{mcond}\t{tcond}\t{'TRUE' if m == p else 'FALSE'}\t{score + i / 16}"
+             for i, (mcond, tcond) in enumerate(conditions) for m, p, r, score in ROWS]  # fmt: skip
+    path = tmp_path / "ru.table"
+    path.write_text("model\ttest\tmcond\ttcond\ttarget\tscore\n" + "\n".join(lines) + "\n")
+    with pytest.raises(InputError, match=r":77: duplicate of '0 s0-0'.* or --trial-columns with what tells them apart"):
+        read_scores(path)
+    loaded = read_scores(path, options=ReadingOptions(trial_columns=("mcond", "tcond")))
+    assert sorted(loaded.data.target) == sorted(score + i / 16 for score in TARGET for i in range(4))
+    assert len(loaded.data.speakers) == PEOPLE
+    assert loaded.data.trials[0] == "s0-0:TC1:TS1"
+    key = tmp_path / "key.csv"
+    heading, *rows = (line.split("\t") for line in path.read_text().splitlines())
+    key.write_text("\n".join(",".join(row[:5]) for row in (heading, *rows)))
+    keyed = read_scores(path, key, ReadingOptions(trial_columns=("mcond", "tcond")))
+    assert np.array_equal(np.sort(keyed.data.target), np.sort(loaded.data.target))
+    with pytest.raises(InputError, match=r":1: no column named 'tcon'; expected one of 'model', 'test'"):
+        read_scores(path, options=ReadingOptions(trial_columns=("tcon",)))
+    path.write_text("".join(f"{m} s{p} 0.5 {int(m == p)}\n" for m, p, *_ in ROWS))
+    with pytest.raises(InputError, match=r"each pair once$|each pair once \("):  # no names, no advice
+        read_scores(path)

@@ -80,7 +80,7 @@ def _refuse_with(option: str, **others: object) -> None:
 @options_of(LabelledInputs, "inputs")
 @options_of(_Attack, "attack")
 @options_of(Options, "options", "intervals", "null")
-@run_options("level", "seed")
+@run_options("level", "seed", "verbose")
 @output_options("estimate", "signatures")
 def command(inputs: LabelledInputs, attack: _Attack, options: Options, run: Run, output: Output) -> None:
     """Measure what attackers still learn about the attribute after protection, and how well speakers are verified.

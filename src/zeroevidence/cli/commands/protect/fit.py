@@ -113,10 +113,9 @@ class _Choice:
     keep: str | None = shared("--keep", f"{', '.join(fitting.protectors_that_keep())} only")
     kind: str | None = shared(
         "--protector",
-        f"unless given, the strongest within the budget of {', '.join(quick_protectors())} (from {fitting.MANY_PEOPLE} "
-        f"people on also flow), for two or more classes; {fitting.KEEPING_PROTECTOR} without noise with --keep or "
-        f"--paper; and {fitting.PLAIN_PROTECTOR} without noise where people are not named, or are too few, so that no "
-        "EER can be computed",
+        f"unless given, the strongest within the budget of {', '.join(quick_protectors())}, for two or more classes; "
+        f"{fitting.KEEPING_PROTECTOR} without noise with --keep or --paper; and {fitting.PLAIN_PROTECTOR} without "
+        "noise where people are not named, or are too few, so that no EER can be computed",
         choices=tuple(ATTRIBUTE_PROTECTORS),
     )
     budget: str | None = setting(
@@ -162,7 +161,7 @@ class _Choice:
 @click.command("fit")
 @options_of(LabelledInputs, "inputs")
 @options_of(_Choice, "choice")
-@run_options("seed", "cores")
+@run_options("seed", "cores", "verbose")
 def command(inputs: LabelledInputs, choice: _Choice, run: Run) -> None:
     """Fit a protector to EMBEDDINGS and write it to a folder, as safetensors and JSON.
 

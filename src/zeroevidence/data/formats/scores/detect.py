@@ -377,14 +377,14 @@ def read_table(
         if names.given and (kind not in (TEXT, PARQUET.name) or asked not in (AUTO, "table")):
             raise InputError(f"is a {kind} file; expected a table whose columns have names", path=file.name)
         if names.given and kind == PARQUET.name:
-            return read_parquet(file, role, names)
+            return names.whole_trials(read_parquet(file, role, names))
         if format is not None and format.binary is not None:
             return format.binary.read(file, role)
         layout = _layout(file, role, asked, names, key)
         first_lines_format = SCORE_FORMATS[layout.format].text
         if isinstance(first_lines_format, FirstLines) and first_lines_format.read is not None:
             return first_lines_format.read(file.read(), file.name, role)
-        return read_text(file, layout)
+        return names.whole_trials(read_text(file, layout))
     return None
 
 

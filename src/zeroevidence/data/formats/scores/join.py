@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -14,14 +14,16 @@ from zeroevidence.data.formats.lists import SpeakerList
 from zeroevidence.data.formats.scores.layout import Table, label_text, labels_differ
 from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Duplicates, ReadingOptions
 from zeroevidence.data.formats.text import FileProblems
-from zeroevidence.data.loaded_scores import RelaxedRule
-from zeroevidence.data.scores import Pairs, Scores, distinct_speakers
+from zeroevidence.data.loaded_scores import RelaxedRule, composed_rule
+from zeroevidence.data.preparing import acquired_scores
+from zeroevidence.data.scores import Pairs, Scores, distinct_speakers, frozen
 from zeroevidence.errors import Problem
 from zeroevidence.parallel import compute_beside
 
 Rows: TypeAlias = IntArray | slice
 
 _ALL = slice(None)
+_NAMES = ("enrol", "trial", "enrol_speaker", "trial_speaker")
 _ROOM = 3  # an array over all possible pairs is used up to this multiple of the pairs that there are
 
 
@@ -111,6 +113,26 @@ def join(scores: Table, key: Table | None, options: ReadingOptions) -> tuple[Joi
     return JoinedTrials(enrolments, trials, enrol, trial, score_row[key_row], key_row, relaxed), []
 
 
+def compose_tables(
+    scores: Table, key: Table | None, names: Iterable[str] = ()
+) -> tuple[Table, Table | None, tuple[RelaxedRule, ...]]:
+    """Return tables with the names of recordings and people in NFC, and the rule about those, and further names."""
+    spellings = set(names)
+
+    def compose_names(table: Table) -> Table:
+        changed = []
+        for column in [name for name in _NAMES if name in table.frame.columns]:
+            distinct = table.frame[column].unique().cast(pl.String).drop_nulls()
+            foreign = distinct.filter(distinct.str.len_bytes() != distinct.str.len_chars())
+            spellings.update(foreign.to_list())
+            if (foreign != foreign.str.normalize("NFC")).any():
+                changed.append(pl.col(column).cast(pl.String).str.normalize("NFC"))
+        return replace(table, frame=table.frame.with_columns(changed)) if changed else table
+
+    scores, key = compose_names(scores), None if key is None else compose_names(key)
+    return scores, key, composed_rule(spellings)
+
+
 def _pairs(scores: Table, enrolments: pl.Series, trials: pl.Series) -> IntArray:
     """Return the number of each pair among all pairs of the key's identifiers, -1 where it has others."""
     enrol, trial = _both_positions(scores, enrolments, trials)
@@ -181,6 +203,7 @@ def _repetitions(table: Table, again: IntArray, first: IntArray, duplicates: Dup
     now, before = table.labels(again), table.labels(first)
     contradict = labels_differ(now, before)
     problems = FileProblems(table.name)
+    advice = ", or --trial-columns with what tells them apart" if len(table.titles) > len(table.frame.columns) else ""
     reported = np.flatnonzero(contradict | (duplicates == "error"))
 
     def reason(at: int) -> str:
@@ -189,7 +212,7 @@ def _repetitions(table: Table, again: IntArray, first: IntArray, duplicates: Dup
         if contradict[i]:
             labels = f"is {label_text(now, i)} here but {label_text(before, i)} before"
             return f"{name!r} {labels}{earlier}; expected one label"
-        return f"duplicate of {name!r}{earlier}; expected each pair once"
+        return f"duplicate of {name!r}{earlier}; expected each pair once{advice}"
 
     problems.add_rows(table, again[reported], reason)
     return problems.all()
@@ -250,9 +273,10 @@ def build_scores(
     speakers_of_sides, inferred, problems = _speakers(joined, target, scores, key, speakers)
     if problems:
         return None, (), problems
-    pairs, other_pairs = (Pairs(joined.enrol[side], joined.trial[side]) for side in (target, ~target))
-    names = _strings(joined.enrolments), _strings(joined.trials)
-    return Scores(score[target], score[~target], pairs, other_pairs, *names, *speakers_of_sides), inferred, []
+    pairs, other_pairs = (Pairs(frozen(joined.enrol[side]), frozen(joined.trial[side])) for side in (target, ~target))
+    about = pairs, other_pairs, _strings(joined.enrolments), _strings(joined.trials), *speakers_of_sides
+    data, failures = acquired_scores(frozen(score[target]), frozen(score[~target]), *about)
+    return data, (*inferred, *failures), []
 
 
 def one_class_problem(name: str, target: BoolArray) -> Problem | None:

@@ -16,7 +16,6 @@ from zeroevidence.data.formats.input_file import HDF5, NPY, NPZ, InputFile
 from zeroevidence.data.formats.scores.layout import Role, Table
 from zeroevidence.data.formats.scores.matrices import load_arrays
 from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Binary, ScoreFormat
-from zeroevidence.data.formats.text import FileProblems
 from zeroevidence.data.scores import is_target
 from zeroevidence.errors import InputError
 from zeroevidence.optional import optional
@@ -96,10 +95,7 @@ def score_table(file: InputFile, scores: Any, format: str) -> Table:
         advice = " (of two log-posteriors: x[:, 1] - x[:, 0])" if scores.shape[1:] == (2,) else ""
         reason = f"scores: {scores.dtype} of shape {scores.shape}; expected numbers, one per trial{advice}"
         raise InputError(reason, path=file.name)
-    problems = FileProblems(file.name)
-    for at in np.flatnonzero(np.isnan(scores)).tolist():
-        problems.add(None, f"score {scores[at]} at position {at} is not finite; expected a finite number")
-    return Table(file.name, format, pl.DataFrame({"score": scores.astype(np.float64)}), None, tuple(problems.all()))
+    return Table(file.name, format, pl.DataFrame({"score": scores.astype(np.float64)}), None)
 
 
 def _by_usual_names(arrays: dict[str, Any], file: str) -> dict[str, Any]:
@@ -138,13 +134,9 @@ def read_hdf5(source: InputFile, role: Role) -> Table:
     if not len(rows):
         raise InputError("empty: its mask selects no trial; expected at least one", path=source.name)
     selected = values[rows, columns]
-    problems = FileProblems(source.name)
-    for at in np.flatnonzero(np.isnan(selected)):
-        where = f"model '{models[rows[at]]}', segment '{segments[columns[at]]}'"
-        problems.add(None, f"score {selected[at]} of {where} is not finite; expected a finite number")
     frame = pl.DataFrame({"enrol": pl.Series(models)[rows], "trial": pl.Series(segments)[columns]})
     value = pl.Series("label", selected > 0) if role == "key" else pl.Series("score", selected)
-    return Table(source.name, _BOSARIS, frame.with_columns(value), None, tuple(problems.all()))
+    return Table(source.name, _BOSARIS, frame.with_columns(value), None)
 
 
 def _contents(source: InputFile, role: Role) -> tuple[StrArray, StrArray, Any, Any | None]:

@@ -52,21 +52,33 @@ class ColumnNames:
         The column of scores.
     label
         The column of labels, in the key where there is one.
+    trial
+        Columns that tell trials apart, beside the names of both sides.
     """
 
     score: str | None = None
     label: str | None = None
+    trial: tuple[str, ...] = ()
 
     def of(self, role: Role, *, with_key: bool) -> ColumnNames:
         """Return the names that concern the scores or the key; a key has the labels."""
         if role == "key":
-            return ColumnNames(None, self.label)
-        return ColumnNames(self.score, None if with_key else self.label)
+            return replace(self, score=None)
+        return replace(self, label=None) if with_key else self
 
     @property
     def given(self) -> dict[str, str]:
         """The names by what the columns hold."""
-        return {meaning: name for meaning in ("score", "label") if (name := getattr(self, meaning)) is not None}
+        named = {meaning: name for meaning in ("score", "label") if (name := getattr(self, meaning)) is not None}
+        return named | {f"trial:{name}": name for name in self.trial}
+
+    def whole_trials(self, table: Table) -> Table:
+        """Return the table with what tells trials apart in their names."""
+        parts = [f"trial:{name}" for name in self.trial]
+        if not parts:
+            return table
+        names = [pl.col(part).cast(pl.String) for part in ("trial", *parts) if table.has(part)]
+        return replace(table, frame=table.frame.with_columns(trial=pl.concat_str(names, separator=":")).drop(parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +255,7 @@ def label_text(labels: pl.DataFrame, row: int) -> str:
     return " ".join(filter(None, labels.row(row)))
 
 
-def with_measured_scores(table: Table, unit: LlrUnit | None, advice: str | None) -> Table:
+def with_measured_scores(table: Table, unit: LlrUnit | None, infinite: str | None, failed: str | None) -> Table:
     """Return the table with scores as measures take them, and a problem for each that is none.
 
     Parameters
@@ -252,28 +264,34 @@ def with_measured_scores(table: Table, unit: LlrUnit | None, advice: str | None)
         The table.
     unit
         The unit of scores that are likelihood ratios.
-    advice
+    infinite
         The end of messages about infinite scores, or about ratios of 0; None where these are allowed.
+    failed
+        The end of messages about NaN; None where it is allowed.
     """
     if not table.has("score"):
         return table
     written = table.frame["score"].to_numpy()
     scores = written if unit is None else natural_llrs(written, unit)
-    wrong = np.isnan(scores) & ~np.isnan(written)  # a score that is no number is a problem already
-    rows = np.flatnonzero(wrong | np.isinf(scores) if advice is not None else wrong)
+    negative = np.isnan(scores) & ~np.isnan(written)
+    refused = negative if infinite is None else negative | np.isinf(scores)
+    if failed is not None:  # null is a problem already
+        refused = refused | table.frame["score"].is_nan().fill_null(False).to_numpy()
+    rows = np.flatnonzero(refused)
     problems = FileProblems(table.name)
 
     def reason(at: int) -> str:
         row = int(rows[at])
         unlined = f" of '{table.pair(row)}'" if table.has("enrol") else f" at position {row}"
         where = unlined if table.lines is None else ""
-        if wrong[row]:
+        if negative[row]:
             return f"likelihood ratio '{written[row]}'{where} is negative; {POSITIVE_RATIO}"
+        if np.isnan(written[row]):
+            return f"score '{written[row]}'{where} is not finite; expected a finite number{failed}"
         if unit == "lr":
-            return (
-                f"likelihood ratio '{written[row]}'{where} is infinite evidence; expected a finite positive one{advice}"
-            )
-        return f"score '{written[row]}'{where} is not finite; expected a finite number{advice}"
+            ratio = f"likelihood ratio '{written[row]}'{where}"
+            return f"{ratio} is infinite evidence; expected a finite positive one{infinite}"
+        return f"score '{written[row]}'{where} is not finite; expected a finite number{infinite}"
 
     problems.add_rows(table, rows, reason)
     ordered = sorted((*table.problems, *problems.all()), key=lambda item: (item.line is None, item.line or 0))

@@ -15,11 +15,12 @@ from zeroevidence.data.formats import text
 from zeroevidence.data.formats.input_file import EXPORT, NPY, NPZ, TEXT, Container, InputFile, pickled
 from zeroevidence.data.formats.lists import SpeakerList
 from zeroevidence.data.formats.scores.detect import ONE_NUMBER
-from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Matrix, ScoreFormat
+from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, FailingMatrix, Matrix, ScoreFormat
 from zeroevidence.data.formats.text import FileProblems
 from zeroevidence.data.formats.vectors.kaldi import read_ark, stack_vectors
 from zeroevidence.data.json_values import shortened
 from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.printable import compose
 from zeroevidence.data.scores import frozen
 from zeroevidence.errors import InputError
 
@@ -27,8 +28,8 @@ _IDS = ("trials", "enrolments", "trial_speakers", "enrolment_speakers")
 _ARRAYS = ("scores", "mated", *_IDS)
 
 
-def read_matrix(source: InputFile, key: InputFile | None, speakers: SpeakerList | None) -> ScoreMatrix:
-    """Return the matrix, validated.
+def read_matrix(source: InputFile, key: InputFile | None, speakers: SpeakerList | None) -> FailingMatrix:
+    """Return the matrix, validated, and where its scores are NaN.
 
     Raises
     ------
@@ -52,14 +53,14 @@ def read_matrix(source: InputFile, key: InputFile | None, speakers: SpeakerList 
     return build_matrix(arrays, source.name, speakers)
 
 
-def build_matrix(arrays: dict[str, Any], name: str, speakers: SpeakerList | None) -> ScoreMatrix:
-    """Return the matrix of arrays by name; scores must be numbers, and at least one trial mated."""
+def build_matrix(arrays: dict[str, Any], name: str, speakers: SpeakerList | None) -> FailingMatrix:
+    """Return the matrix of arrays by name, with 1 for NaN, and where that was; at least one trial must be mated."""
     scores = arrays["scores"]
     if scores.dtype.kind not in "biuf" or scores.ndim != 2 or not scores.size:
         reason = f"scores: {scores.dtype} of shape {scores.shape}; expected numbers, trials x identities"
         raise InputError(reason, path=name)
-    if np.isnan(scores).any():
-        raise InputError(not_finite(scores, np.isnan(scores)), path=name)
+    failed = np.isnan(scores)
+    scores = np.where(failed, np.ones_like(scores), scores) if failed.any() else scores
     if np.asarray(arrays["mated"]).dtype.kind == "b":
         reason = "mated: labels, not columns; expected np.savez('scores.npz', scores=one_per_trial, labels=key)"
         raise InputError(reason, path=name)
@@ -69,7 +70,7 @@ def build_matrix(arrays: dict[str, Any], name: str, speakers: SpeakerList | None
         raise InputError("one enrolled identity; expected at least two", path=name)
     if not (matrix.mated >= 0).any():
         raise InputError("no trial has its speaker enrolled; expected at least one mated column", path=name)
-    return matrix if speakers is None else _with_speakers(matrix, speakers, name)
+    return (matrix if speakers is None else _with_speakers(matrix, speakers, name)), failed
 
 
 def load_arrays(source: InputFile, alone: str, names: Sequence[str]) -> dict[str, Any]:
@@ -121,12 +122,13 @@ def _decode(array: Any) -> Any:
     return np.char.decode(array, "utf-8") if array.dtype.kind == "S" else frozen(array)
 
 
-def not_finite(scores: Any, wrong: Any) -> str:
+def not_finite(scores: Any, wrong: Any, advice: str) -> str:
     """Return the message about scores of a matrix that are not finite."""
     places = np.argwhere(wrong)
     row, column = (int(i) for i in places[0])
     more = f" (and {len(places) - 1} more)" if len(places) > 1 else ""
-    return f"score {scores[row, column]} at trial {row}, identity {column} is not finite{more}; expected finite numbers"
+    score = f"score {scores[row, column]} at trial {row}, identity {column}"
+    return f"{score} is not finite{more}; expected finite numbers{advice}"
 
 
 def _with_speakers(matrix: ScoreMatrix, speakers: SpeakerList, name: str) -> ScoreMatrix:
@@ -139,7 +141,8 @@ def _with_speakers(matrix: ScoreMatrix, speakers: SpeakerList, name: str) -> Sco
     if matrix.enrolments is not None:
         enrolled = np.array([speakers.speaker(name) or name for name in matrix.enrolments.tolist()], np.str_)
     tried = np.array([speakers.speaker(name) for name in matrix.trials.tolist()], np.str_)
-    return replace(matrix, trial_speakers=tried, enrolment_speakers=enrolled)
+    written = matrix.spellings | speakers.spellings
+    return replace(matrix, trial_speakers=tried, enrolment_speakers=enrolled, spellings=written)
 
 
 _NAME = "kaldi-ark"
@@ -155,8 +158,8 @@ def is_archive(file: InputFile) -> bool:
         return _FIRST_ENTRY.match(stream.read(_HEAD)) is not None
 
 
-def read_archive(file: InputFile, key: InputFile | None, speakers: SpeakerList | None) -> ScoreMatrix:
-    """Return the score matrix of the search.
+def read_archive(file: InputFile, key: InputFile | None, speakers: SpeakerList | None) -> FailingMatrix:
+    """Return the score matrix of the search, and where its scores are NaN.
 
     Raises
     ------
@@ -175,7 +178,7 @@ def _mated(trials: list[str], identities: int, key: InputFile, name: str) -> Int
     """Return the column of each trial's speaker."""
     problems = FileProblems(key.name)
     column: dict[str, int] = {}
-    present = set(trials)
+    present = set(map(compose, trials))
     for number, trial, written in text.two_columns(key, problems, "trial number"):
         if not _NUMBER.fullmatch(written) or not -1 <= int(written) < identities:
             problems.add(number, f"{written!r} is no identity; expected a whole number from -1 to {identities - 1}")
@@ -183,11 +186,11 @@ def _mated(trials: list[str], identities: int, key: InputFile, name: str) -> Int
             problems.add(number, f"{trial!r} is not in {name}; expected a trial of the archive")
         elif column.setdefault(trial, int(written)) != int(written):
             problems.add(number, f"{trial!r} is {column[trial]} before; expected one identity")
-    for trial in () if problems else trials:
+    for trial in () if problems else present:
         if trial not in column:
             problems.add(None, f"{trial!r} of {name} is missing; expected a line for every trial")
     problems.check()
-    return np.array([column[trial] for trial in trials], np.int64)
+    return np.array([column[compose(trial)] for trial in trials], np.int64)
 
 
 SCORE_FORMATS.add(

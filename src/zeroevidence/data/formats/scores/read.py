@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
-from zeroevidence._typing import FloatArray
+from zeroevidence._typing import BoolArray, FloatArray
 from zeroevidence.data.files import is_folder, naming_file
 from zeroevidence.data.formats.input_file import (
     EXPORT,
@@ -24,7 +23,7 @@ from zeroevidence.data.formats.input_file import (
 )
 from zeroevidence.data.formats.lists import SpeakerList, read_speakers
 from zeroevidence.data.formats.scores import detect
-from zeroevidence.data.formats.scores.join import build_scores, join, one_class_problem
+from zeroevidence.data.formats.scores.join import build_scores, compose_tables, join, one_class_problem
 from zeroevidence.data.formats.scores.labelled_arrays import only_array, score_table
 from zeroevidence.data.formats.scores.layout import HEAD, Table, labelled_by_people, sample_lines, with_measured_scores
 from zeroevidence.data.formats.scores.matrices import load_arrays, not_finite
@@ -39,8 +38,9 @@ from zeroevidence.data.formats.scores.score_format import (
 )
 from zeroevidence.data.formats.scores.text_reader import read_text
 from zeroevidence.data.formats.text import collecting, refuse_binary
-from zeroevidence.data.loaded_scores import LlrUnit, LoadedScores, RelaxedRule, Scale
-from zeroevidence.data.preparing import check_pairs
+from zeroevidence.data.loaded_scores import LlrUnit, LoadedScores, RelaxedRule, Scale, composed_rule
+from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.preparing import acquired_scores, check_pairs
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, Problem, UsageError
 
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
 ACCEPT = " (--infinite accept takes infinite ones)"
+FAILED = " (--failures fta counts NaN as failures to acquire)"
 _TWO_READINGS = (
     "{rows} x 2 scores with a key of 0 and 1: a search through two identities (--input-format matrix reads it), or two "
     "log-posteriors for each trial (np.savez('scores.npz', scores=x[:, 1] - x[:, 0], labels=key)); expected one of them"
@@ -121,13 +122,14 @@ def _attempt(
     # the format of a matrix: what the file is, or else what was asked for
     formats = binary_format(scores, options.format), None if options.format == AUTO else SCORE_FORMATS[options.format]
     format = next((format for format in formats if format is not None and format.matrix is not None), None)
-    if format is None:
-        loaded, more = _read_trials(scores, key, options, speakers)
-    else:
-        loaded, more = _read_matrix(format, scores, key, options, speakers)
-    if loaded is not None:
-        with collecting(problems), naming_file(scores.name):
-            loaded = check_pairs(loaded, allow_same=options.allow_same)
+    loaded: LoadedScores | None = None
+    more: list[Problem] = []
+    with collecting(problems), naming_file(scores.name):
+        if format is None:
+            loaded, more = _read_trials(scores, key, options, speakers)
+        else:
+            loaded, more = _read_matrix(format, scores, key, options, speakers)
+        loaded = None if loaded is None else check_pairs(loaded, allow_same=options.allow_same)
     return (None if problems else loaded), more + problems
 
 
@@ -166,7 +168,7 @@ def _read_matrix(
         return None, [Problem(scores.name, None, reason)]
     scale = Scale(llr=options.llr)
     try:
-        matrix = format.matrix.read(scores, key, speakers)
+        matrix, failed = format.matrix.read(scores, key, speakers)
         with naming_file(scores.name):
             measured = matrix.scores if options.llr is None else scale.measured(matrix.scores)
     except InputError as error:
@@ -176,11 +178,26 @@ def _read_matrix(
     if two and options.format == AUTO and key is not None and key.kind == NPY.name:
         return None, [Problem(scores.name, None, _TWO_READINGS.format(rows=len(matrix.scores)))]
     key_format = None if key is None else format.name
-    infinite = np.isinf(measured)
-    if infinite.any() and options.infinite == "refuse":
-        return None, [Problem(scores.name, None, f"{not_finite(matrix.scores, infinite)}{ACCEPT}")]
-    relaxed = (*scale.relaxed(measured.size), *infinite_rule(measured))
-    return LoadedScores(replace(matrix, scores=measured), format.name, key_format, relaxed), []
+    rules = (np.isinf(measured), options.infinite, ACCEPT), (failed, options.failures, FAILED)
+    for wrong, rule, advice in rules:
+        if wrong.any() and rule == "refuse":
+            shown = np.where(failed, np.nan, matrix.scores)
+            return None, [Problem(scores.name, None, not_finite(shown, wrong, advice))]
+    relaxed = (*composed_rule(matrix.spellings), *scale.relaxed(measured.size), *infinite_rule(measured))
+    matrix = replace(matrix, scores=measured)
+    data, failures = _acquired(matrix, failed) if failed.any() else (matrix, ())
+    return LoadedScores(data, format.name, key_format, (*relaxed, *failures)), []
+
+
+def _acquired(matrix: ScoreMatrix, failed: BoolArray) -> tuple[Scores, tuple[RelaxedRule, ...]]:
+    """Return the comparisons of a search that did not fail, and the rules that count those that did."""
+    scores, marks = matrix.to_scores(), matrix.with_scores(failed.astype(np.float64)).to_scores()
+    target, nontarget = (
+        np.where(marks.target, np.nan, scores.target),
+        np.where(marks.nontarget, np.nan, scores.nontarget),
+    )
+    names = scores.enrolments, scores.trials, scores.enrolment_speakers, scores.trial_speakers
+    return acquired_scores(target, nontarget, scores.target_pairs, scores.nontarget_pairs, *names)
 
 
 def _read_trials(
@@ -221,33 +238,27 @@ def _combine(
         problem = one_class_problem(scores.name, label)
         if problem:
             return None, [problem]
-        relaxed = (*_unit_rule(options.llr, scores.unit, len(score)), *infinite_rule(score))
-        return LoadedScores(Scores(score[label], score[~label]), scores.format, None, relaxed), []
-    (scores, respelled), (key, more) = _composed(scores), (None, 0) if key is None else _composed(key)
-    composed = (RelaxedRule("names-composed", respelled + more),) if respelled + more else ()
+        data, failures = acquired_scores(score[label], score[~label])
+        relaxed = (*_unit_rule(options.llr, scores.unit, len(score)), *infinite_rule(score), *failures)
+        return LoadedScores(data, scores.format, None, relaxed), []
+    scores, key, composed = compose_tables(scores, key, () if speakers is None else speakers.spellings)
     joined, problems = join(scores, key, options)
     if joined is None or scores.problems or (key is not None and key.problems):
         return None, problems
-    data, inferred, problems = build_scores(joined, scores, key, speakers)
-    if data is None:
+    pairs, inferred, problems = build_scores(joined, scores, key, speakers)
+    if pairs is None:
         return None, problems
-    unit = _unit_rule(options.llr, scores.unit, len(data))
-    relaxed = (*joined.relaxed, *composed, *inferred, *unit, *infinite_rule(data.target, data.nontarget))
-    return LoadedScores(data, scores.format, None if key is None else key.format, relaxed), problems
-
-
-def _composed(table: Table) -> tuple[Table, int]:
-    """Return a table with the names of recordings and people in NFC, and how many names were written otherwise."""
-    columns = [name for name in ("enrol", "trial", "enrol_speaker", "trial_speaker") if name in table.frame.columns]
-    distinct = {name: table.frame[name].unique().cast(pl.String).drop_nulls() for name in columns}
-    other = {name: int((names != names.str.normalize("NFC")).sum()) for name, names in distinct.items()}
-    changed = [pl.col(name).cast(pl.String).str.normalize("NFC") for name, count in other.items() if count]
-    return (replace(table, frame=table.frame.with_columns(changed)) if changed else table), sum(other.values())
+    unit = _unit_rule(options.llr, scores.unit, len(pairs))
+    relaxed = (*joined.relaxed, *composed, *inferred, *unit, *infinite_rule(pairs.target, pairs.nontarget))
+    return LoadedScores(pairs, scores.format, None if key is None else key.format, relaxed), problems
 
 
 def _measured(table: Table, options: ReadingOptions) -> Table:
     """Return a table with scores as measures take them; their unit is the one named, or what their column is called."""
-    return with_measured_scores(table, options.llr or table.unit, ACCEPT if options.infinite == "refuse" else None)
+    infinite = ACCEPT if options.infinite == "refuse" else None
+    return with_measured_scores(
+        table, options.llr or table.unit, infinite, FAILED if options.failures == "refuse" else None
+    )
 
 
 def _unit_rule(asked: LlrUnit | None, column: LlrUnit | None, count: int) -> tuple[RelaxedRule, ...]:
@@ -325,8 +336,9 @@ def read_score_lists(
     tables = [_list_table(open_input(path)) for path in (targets, nontargets)]
     target, nontarget = (_measured(table, options).frame["score"].to_numpy() for table in tables)
     relaxed = _unit_rule(options.llr, tables[0].unit, len(target) + len(nontarget))
-    relaxed += infinite_rule(target, nontarget)
-    return options.applied(LoadedScores(Scores(target, nontarget), detect.LIST, None, relaxed))
+    data, failures = acquired_scores(target, nontarget)
+    relaxed += (*infinite_rule(target, nontarget), *failures)
+    return options.applied(LoadedScores(data, detect.LIST, None, relaxed))
 
 
 def diagnose_lists(

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
+from zeroevidence._typing import BoolArray
 from zeroevidence.data.files import naming_file
 from zeroevidence.data.formats.input_file import Container, InputFile
 from zeroevidence.data.formats.lists import SpeakerList, read_sessions
@@ -26,6 +27,8 @@ from zeroevidence.run import setting
 
 Duplicates: TypeAlias = Literal["error", "keep-last", "keep-all"]  # the last of tandems only
 Infinite: TypeAlias = Literal["refuse", "accept"]
+Failures: TypeAlias = Literal["refuse", "fta"]
+FailingMatrix: TypeAlias = tuple[ScoreMatrix, BoolArray]  # and which of its scores are NaN, for which it has 1
 
 AUTO = "auto"
 
@@ -101,7 +104,7 @@ class Matrix:
     """Containers that hold a whole search, trials x identities; the key, where there is one, is of the same format."""
 
     containers: tuple[Container, ...]
-    read: Callable[[InputFile, InputFile | None, SpeakerList | None], ScoreMatrix]
+    read: Callable[[InputFile, InputFile | None, SpeakerList | None], FailingMatrix]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,8 +206,12 @@ class ReadingOptions:
         Name of the column of scores, for a table whose columns have other names than usual.
     label_column
         Name of the column of labels, in the key where there is one.
+    trial_columns
+        Names of columns of a table that tell trials apart, beside the names of both sides.
     infinite
         "accept" takes infinite scores, which LLRs may be.
+    failures
+        "fta" counts NaN as failures to acquire, and leaves them out.
     negate
         Whether higher scores speak against the target.
     llr
@@ -236,7 +243,16 @@ class ReadingOptions:
     label_column: str | None = setting(
         None, "Column of a table that holds the labels; of the key where there is one.", metavar="NAME"
     )
+    trial_columns: tuple[str, ...] = setting(
+        (),
+        "Columns of a table, separated by commas, that tell trials apart beside their names; of the key, too.",
+        metavar="NAMES",
+        parse=lambda texts: tuple(name for text in texts for name in text.split(",")),
+    )
     infinite: Infinite = setting("refuse", "What to do with infinite scores, which LLRs may be.")
+    failures: Failures = setting(
+        "refuse", "What to do with scores that are NaN; fta: they are failures to acquire, counted and left out."
+    )
     negate: bool = setting(False, "Negate the scores, where lower scores support the target.")
     llr: LlrUnit | None = setting(
         None, "The scores are likelihood ratios in this unit; those of a column called LR or log10LR are anyway."
@@ -263,6 +279,7 @@ class ReadingOptions:
         for subject, value, rules in (
             ("duplicates", self.duplicates, duplicates),
             ("infinite scores", self.infinite, get_args(Infinite)),
+            ("failures", self.failures, get_args(Failures)),
         ):
             if value not in rules:
                 raise UsageError(f"unknown rule for {subject} {value!r}; expected {' or '.join(rules)}")
@@ -278,7 +295,7 @@ class ReadingOptions:
     @property
     def names(self) -> ColumnNames:
         """The names of columns that the user gave."""
-        return ColumnNames(self.score_column, self.label_column)
+        return ColumnNames(self.score_column, self.label_column, self.trial_columns)
 
     def applied(self, loaded: LoadedScores) -> LoadedScores:
         """Return scores that are higher for targets, without pairs of one session."""

@@ -274,10 +274,7 @@ def _convert(column: pl.Series, name: str, problems: FileProblems) -> pl.Series:
     if column.name == "score":
         if not column.dtype.is_numeric():
             raise InputError(f"column score is of type {column.dtype}; expected numbers", path=name)
-        scores = column.cast(pl.Float64)
-        for row in scores.is_nan().fill_null(True).arg_true():
-            problems.add(row + 1, f"score {column[row]} is not finite; expected a finite number")
-        return scores
+        return column.cast(pl.Float64).fill_null(np.nan)
     cells = column.cast(pl.String)
     if column.name == "label":
         if column.dtype == pl.Boolean:

@@ -56,7 +56,7 @@ def parse_lines(data: bytes, layout: Layout, types: Sequence[pl.DataType]) -> pl
     frame = frame.with_columns(pl.col("^.*_speaker$").fill_null(""))  # only speakers may be left empty
     if raw.height != rows or any(frame.null_count().row(0)):
         return None
-    if "score" in frame.columns and not frame["score"].is_finite().all():
+    if "score" in frame.columns and frame["score"].is_infinite().any():  # which 1e999 is not
         return None
     return frame.with_columns(pl.col("^label$").is_in(_TARGETS))
 
@@ -95,7 +95,7 @@ def _tidy(data: bytes, separator: bytes) -> bytes:
 _Part: TypeAlias = "tuple[pl.DataFrame, IntArray | range]"  # rows, and their lines; polars is not loaded for it
 
 _ABREAST = 2  # blocks that are read at the same time
-BLOCKS = (1 << 23, 1 << 19)  # bytes of a block, and of a part of an unusual one
+BLOCKS = (1 << 23, 1 << 19, 1 << 15)  # bytes of a block, of a part of an unusual one, and of a part of that
 
 
 def read_text(file: InputFile, layout: Layout, blocks: Sequence[int] = BLOCKS) -> Table:
@@ -108,7 +108,7 @@ def read_text(file: InputFile, layout: Layout, blocks: Sequence[int] = BLOCKS) -
     layout
         Its columns.
     blocks
-        Bytes of a block, and of the parts of an unusual block.
+        Bytes of a block, and of the parts of an unusual block or part.
     """
     problems, types = FileProblems(file.name), column_types(layout)
 
@@ -153,7 +153,8 @@ def _joined(parts: Sequence[IntArray | range]) -> IntArray | range:
     """Return the numbers of lines of consecutive parts as one; they take no memory where no line is left out."""
     if all(isinstance(part, range) for part in parts) and all(one[-1] + 1 == two[0] for one, two in pairwise(parts)):
         return range(parts[0][0], parts[-1][-1] + 1) if parts else range(0)
-    return np.concatenate(parts)
+    # NumPy would take each number of a range by itself
+    return np.concatenate([np.arange(part[0], part[-1] + 1) if isinstance(part, range) else part for part in parts])
 
 
 def _line_rows(
@@ -192,9 +193,9 @@ def _line_rows(
 
 
 def _value(cell: str, column: str, number: int, problems: FileProblems, layout: Layout) -> float | bool | None:
-    """Return a score, perhaps infinite, or whether a label is that of a target; None for neither."""
+    """Return a score, perhaps infinite or NaN, or whether a label is that of a target; None for neither."""
     if column == "score":
-        score = text.parse_score(cell, infinite=True, commas=layout.commas)
+        score = text.parse_score(cell, finite=False, commas=layout.commas)
         if isinstance(score, str):
             problems.add(number, score)
             return None

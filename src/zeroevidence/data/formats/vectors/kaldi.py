@@ -15,6 +15,7 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.files import unchanged
 from zeroevidence.data.formats.input_file import InputFile
 from zeroevidence.data.formats.vectors.read import VECTOR_FORMATS, VectorFormat, read_list
+from zeroevidence.data.printable import compose
 from zeroevidence.errors import InputError
 
 _OFFSET = re.compile("[0-9]{1,18}")  # ASCII digits alone
@@ -99,8 +100,9 @@ def read_scp(file: InputFile) -> dict[str, FloatArray]:
 def _embeddings(vectors: Mapping[str, FloatArray], file: InputFile) -> Embeddings:
     """Return vectors by name, with the speakers of ``utt2spk`` where it lists all of them."""
     path = file.path.parent / "utt2spk"
-    listed = dict(read_list(path)) if file.held is None and path.is_file() else {}
-    speakers = np.array([listed[name] or "" for name in vectors]) if listed.keys() >= vectors.keys() else None
+    beside = read_list(path) if file.held is None and path.is_file() else []
+    listed, names = {compose(name): speaker for name, speaker in beside}, list(map(compose, vectors))
+    speakers = np.array([listed[name] or "" for name in names]) if listed.keys() >= set(names) else None
     return Embeddings(stack_vectors(vectors, file.name), np.array(list(vectors)), speakers)
 
 

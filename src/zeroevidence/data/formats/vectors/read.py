@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from zeroevidence._typing import FloatArray
 from zeroevidence.data.embeddings import Embeddings, are_numbers
 from zeroevidence.data.files import ArrayOnDisk, reading_file, unchanged
 from zeroevidence.data.formats.input_file import Container, InputFile, open_input, refuse_pickle
+from zeroevidence.data.printable import compose
 from zeroevidence.data.writing import refuse_existing, write_atomically
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.optional import optional
@@ -120,7 +121,7 @@ def read_embeddings(path: str | Path, *, ids: str | Path | None = None, on_disk:
         read = _with_speakers(format.read(file), ids)
         if on_disk or not isinstance(read.vectors, ArrayOnDisk):
             return read
-        return Embeddings(np.asarray(read.vectors), read.ids, read.speakers, read.attributes)
+        return replace(read, vectors=np.asarray(read.vectors))
 
 
 def _fetch(address: str) -> InputFile:
@@ -138,12 +139,12 @@ def _with_speakers(embeddings: Embeddings, ids: str | Path | None) -> Embeddings
     path = Path(ids)
     if isinstance(embeddings.vectors, ArrayOnDisk) and are_numbers(embeddings.ids):
         return with_names(embeddings.vectors, path)
-    listed = dict(read_list(path))
+    listed = {compose(name): speaker for name, speaker in read_list(path)}
     speakers = [listed.get(name) for name in embeddings.ids.tolist()]
     if None in speakers:
         missing = str(embeddings.ids[speakers.index(None)])
         raise InputError(f"{missing!r} is not in {path} with a speaker; expected every utterance")
-    return Embeddings(embeddings.vectors, embeddings.ids, np.array(speakers), embeddings.attributes)
+    return replace(embeddings, speakers=np.array(speakers))
 
 
 def read_labelled(
@@ -169,6 +170,7 @@ def read_labelled(
     for number, (name, label) in enumerate(read_list(Path(labels)), 1):
         if label is None:
             raise InputError("one column; expected a name and a label", path=labels, line=number)
+        name = compose(name)
         if by_name.setdefault(name, label) != label:
             raise InputError(f"{name!r} is {by_name[name]!r} above; expected one label", path=labels, line=number)
     people = data.ids if data.speakers is None else data.speakers
@@ -176,7 +178,7 @@ def read_labelled(
     if None in values:
         utterance = str(data.ids[values.index(None)])
         raise InputError(f"no label for {utterance!r}; expected its name or its speaker's", path=labels)
-    return Embeddings(data.vectors, data.ids, data.speakers, {**data.attributes, attribute: np.array(values)})
+    return replace(data, attributes={**data.attributes, attribute: np.array(values)})
 
 
 def write_embeddings(embeddings: Embeddings, path: str | Path, *, overwrite: bool = False) -> None:

@@ -8,9 +8,9 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from zeroevidence._typing import BoolArray, FloatArray, IntArray
+from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.protect.attributes.flows import ClassGaussians, LatentClasses, simplex
+from zeroevidence.protect.attributes.flows import LatentClasses, simplex
 from zeroevidence.protect.attributes.moments import LabelledVectors, StoredArrays
 
 LinearMapKind = Literal["lda", "pca", "none"]
@@ -24,8 +24,7 @@ class LinearMap(StoredArrays):
 
     In its coordinates the classes already lie where the latent densities expect them under the linear Gaussian model.
     So a flow that is still the identity equals linear discriminant analysis. The map has an exact inverse. The flow
-    works on the leading coordinates; the others, the complement, are left as they are. If classes have different
-    covariances, the map makes these diagonal, and the identity then equals quadratic discriminant analysis.
+    works on the leading coordinates; the others, the complement, are left as they are.
     """
 
     mean: FloatArray
@@ -72,38 +71,6 @@ class LinearMap(StoredArrays):
         turn, shift, latent = _discriminants(a, labels, counts, whiten, effects)
         return cls(mean, scale, basis, turn, shift), latent
 
-    @classmethod
-    def fit_spread(
-        cls, data: LabelledVectors, kind: LinearMapKind, components: int, shrinkage: float
-    ) -> tuple[LinearMap, ClassGaussians]:
-        """Fit to weighted vectors of two classes with different covariances.
-
-        In each coordinate the class means have their middle at zero and the variances a product of one. With ``lda``
-        both covariances are diagonal, and coordinates with the most evidence come first.
-
-        Returns
-        -------
-        The map, and the class densities to start from.
-        """
-        linear_map, _ = cls.fit(data, "pca" if kind == "lda" else kind, components, shrinkage, mu=1.0)
-        labels, share = data.labels, data.weights / data.weights.sum()
-        u = linear_map.forward(data.x)[:, : linear_map.width]
-        turn: FloatArray = np.eye(linear_map.width)
-        if kind == "lda":
-            turn, _ = _whitening(u, labels, [2], share, shrinkage)
-            turn = turn @ _both_diagonal(*(_covariance(u @ turn, labels[:, 0] == k, share, shrinkage) for k in (0, 1)))
-        means, variances = _diagonal_moments(u @ turn, labels[:, 0], share, shrinkage)
-        scale = np.sqrt(variances).prod(axis=0) ** -0.5
-        means, variances = means * scale, variances * scale**2
-        shift = means.mean(axis=0)
-        classes = ClassGaussians(means - shift, variances)
-        order = np.arange(linear_map.width)
-        if kind == "lda":
-            order = np.argsort(-classes.coordinate_evidence(), kind="stable")
-        turn = (linear_map.turn @ turn * scale)[:, order]
-        turned = cls(linear_map.mean, linear_map.scale, linear_map.basis, turn, shift[order])
-        return turned, ClassGaussians(classes.means[:, order], classes.variances[:, order])
-
     @property
     def width(self) -> int:
         """Number of coordinates that the flow works on."""
@@ -145,34 +112,6 @@ def _whitening(
     return whiten, effects @ whiten
 
 
-def _covariance(u: FloatArray, rows: BoolArray, share: FloatArray, shrinkage: float) -> FloatArray:
-    """Return the covariance of some rows, where that within classes is the identity, shrunk towards it."""
-    weights = share[rows] / share[rows].sum()
-    centred = u[rows] - weights @ u[rows]
-    covariance: FloatArray = (1.0 - shrinkage) * (centred * weights[:, None]).T @ centred
-    return covariance + max(shrinkage, _FLOOR) * np.eye(u.shape[1])
-
-
-def _both_diagonal(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return a map after which both covariances are diagonal."""
-    root = np.linalg.cholesky(first)
-    inner = np.linalg.solve(root, np.linalg.solve(root, second).T)
-    _, directions = np.linalg.eigh((inner + inner.T) / 2.0)
-    return np.linalg.solve(root.T, directions)
-
-
-def _diagonal_moments(
-    u: FloatArray, labels: IntArray, share: FloatArray, shrinkage: float
-) -> tuple[FloatArray, FloatArray]:
-    """Return means of two classes, and variances of which a share is that of both classes."""
-    means = np.stack([np.average(u[labels == k], axis=0, weights=share[labels == k]) for k in (0, 1)])
-    variances = np.stack(
-        [np.average((u[labels == k] - means[k]) ** 2, axis=0, weights=share[labels == k]) for k in (0, 1)]
-    )
-    variances = np.maximum(variances, _FLOOR * variances.max())
-    return means, (1.0 - shrinkage) * variances + shrinkage * variances.mean(axis=0)
-
-
 def _discriminants(
     a: FloatArray, labels: IntArray, counts: list[int], whiten: FloatArray, effects: FloatArray
 ) -> tuple[FloatArray, FloatArray, list[LatentClasses]]:
@@ -205,11 +144,9 @@ def _discriminants(
 
 
 Precision: TypeAlias = Literal["auto", "float32", "bfloat16"]
-# shared: classes differ in one latent coordinate; classes: each has its own variances in all of them
-Covariances: TypeAlias = Literal["shared", "classes"]
 # balanced: classes have equal weight, and people in a class; none: vectors have equal weight
 Weights: TypeAlias = Literal["balanced", "none"]
-_CHOICES = {"linear_map": LinearMapKind, "covariances": Covariances, "weights": Weights, "precision": Precision}
+_CHOICES = {"linear_map": LinearMapKind, "weights": Weights, "precision": Precision}
 MANY = 200_000  # vectors from which training takes large batches
 _ROWS_PER_DIMENSION = 20  # with fewer, only the leading components are transformed
 _FEW_COMPONENTS = 64

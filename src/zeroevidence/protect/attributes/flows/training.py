@@ -6,15 +6,13 @@ import contextlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
-import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
 
-from zeroevidence._typing import IntArray
-from zeroevidence.protect.attributes.flows import ClassGaussians, LatentClasses
+from zeroevidence.protect.attributes.flows import LatentClasses
 from zeroevidence.protect.attributes.networks import copy_state
 from zeroevidence.run import Step, no_step
 
@@ -163,58 +161,6 @@ class ClassDensities:
         return [*self.means, *self.variances]
 
 
-class SpreadDensities:
-    """Densities of two classes with different means and variances in all coordinates; they follow by moving averages.
-
-    In each coordinate the means keep their middle at zero and the variances a product of one: the flow could stretch
-    both at no cost otherwise.
-    """
-
-    leading = 0
-
-    def __init__(self, start: ClassGaussians, order: IntArray, shrinkage: float, device: Any) -> None:
-        """Start from densities whose coordinates the network has in an order; a share of variances is that of both."""
-        self.order, self.shrinkage = order, shrinkage
-        self.means, self.variances = (
-            torch.as_tensor(part[:, order], dtype=torch.float32, device=device)
-            for part in (start.means, start.variances)
-        )
-        self.raw_variances = self.variances.clone()  # before shrinking
-
-    def loss(self, z: Any, labels: Any, log_det: Any) -> Any:
-        """Return the negative log-likelihood of each vector."""
-        label = labels[:, 0]
-        total = (z - self.means[label]) ** 2 / self.variances[label] + self.variances.log()[label]
-        return 0.5 * total.sum(dim=1) + 0.5 * z.shape[1] * math.log(2.0 * math.pi) - log_det
-
-    def follow(self, z: Any, labels: Any, weights: Any, alpha: float) -> None:
-        """Move towards means and variances of a batch."""
-        label = labels[:, 0]
-        share = torch.nn.functional.one_hot(label, 2).to(z.dtype) * weights[:, None]
-        count = share.sum(dim=0)[:, None]
-        present, count = count > 0.0, count.clamp(min=1e-12)
-        square = torch.where(present, share.T @ (z - self.means[label]) ** 2 / count, self.raw_variances)
-        means = torch.lerp(self.means, torch.where(present, share.T @ z / count, self.means), 1.0 - alpha)
-        self.raw_variances.lerp_(square, 1.0 - alpha)
-        shrunk = torch.lerp(self.raw_variances, self.raw_variances.mean(dim=0), self.shrinkage)
-        scale = shrunk.log().mean(dim=0).exp()
-        self.variances.copy_(shrunk / scale)
-        self.means.copy_((means - means.mean(dim=0)) / scale.sqrt())
-
-    def evidence(self) -> list[ClassGaussians]:
-        """Return the densities as they are now, in the original order of coordinates."""
-        back = np.argsort(self.order)
-        means, variances = (part.double().cpu().numpy()[:, back] for part in (self.means, self.variances))
-        return [ClassGaussians(means, variances)]
-
-    def tensors(self) -> list[Any]:
-        """Return all tensors that follow the data."""
-        return [self.means, self.variances, self.raw_variances]
-
-
-Densities: TypeAlias = ClassDensities | SpreadDensities
-
-
 @dataclass(slots=True)
 class TensorData:
     """Vectors, labels (n x attributes) and weights on one device."""
@@ -229,7 +175,7 @@ class TensorData:
 
 def train(
     network: Any,
-    densities: Densities,
+    densities: ClassDensities,
     data: TensorData,
     held: TensorData | None,
     settings: FlowTrainingSettings,
@@ -268,7 +214,7 @@ def train(
     return TrainingHistory(tuple(losses), best, best == 0 and not math.isfinite(losses[-1]), tuple(mus))
 
 
-def held_out_loss(network: Any, densities: Densities, held: TensorData, rows: int = 65536) -> float:
+def held_out_loss(network: Any, densities: ClassDensities, held: TensorData, rows: int = 65536) -> float:
     """Return the weighted mean of the negative log-likelihood, in the precision of the vectors."""
     total = weight = 0.0
     with torch.no_grad():
@@ -284,7 +230,9 @@ def held_out_loss(network: Any, densities: Densities, held: TensorData, rows: in
 class _Optimiser:
     """Steps of the optimiser; on a GPU the same step captured once and replayed."""
 
-    def __init__(self, network: Any, densities: Densities, data: TensorData, settings: FlowTrainingSettings) -> None:
+    def __init__(
+        self, network: Any, densities: ClassDensities, data: TensorData, settings: FlowTrainingSettings
+    ) -> None:
         self.network, self.densities, self.data, self.settings = network, densities, data, settings
         self.batch = min(settings.batch, len(data))
         self.steps_per_epoch = max(1, len(data) // self.batch)
@@ -368,7 +316,7 @@ def _finite(network: Any) -> bool:
 class _State:
     """A copy of weights and densities, to return to."""
 
-    def __init__(self, network: Any, densities: Densities) -> None:
+    def __init__(self, network: Any, densities: ClassDensities) -> None:
         self.network, self.tensors = network, densities.tensors()
         self.weights, self.copies = copy_state(network), [tensor.clone() for tensor in self.tensors]
 

@@ -16,7 +16,6 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.attack.cues.speech_signal import SpeechSignal
 from zeroevidence.data.json_values import load_json
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.voices import ProtectorPart, Spelling, register_voice
@@ -98,13 +97,16 @@ class Networks:
 
     def encode(self, wave: Wave, size: int) -> IntArray:
         """Return the codes of speech at 16 kHz; code k is of samples 384 k to 384 (k + 1)."""
-        book, parts = self._books[size], []
-        total = max(1, -(-len(wave) // HOP))
+        book = self._books[size]
+        return np.asarray(((book**2).sum(axis=1) - 2.0 * self.vectors(wave) @ book.T).argmin(axis=1))
+
+    def vectors(self, wave: Wave) -> FloatArray:
+        """Return what is said at each code of speech at 16 kHz, as 64 numbers."""
+        parts, total = [], max(1, -(-len(wave) // HOP))
         for first in range(0, total, _PIECE):
             start, stop = max(0, first - _BESIDE), min(total, first + _PIECE + _BESIDE)
             vectors = self._vectors(wave[start * HOP : stop * HOP], stop - start)
-            vectors = vectors[first - start : first - start + _PIECE]
-            parts.append(((book**2).sum(axis=1) - 2.0 * vectors @ book.T).argmin(axis=1))
+            parts.append(vectors[first - start : first - start + _PIECE])
         return np.concatenate(parts)
 
     def _vectors(self, wave: Wave, number: int) -> FloatArray:
@@ -158,16 +160,10 @@ def _waveform(output: FloatArray) -> FloatArray:
 
 
 Rate: TypeAlias = Literal["keep", "even"]
-Pitch: TypeAlias = Literal["none", "coarse"]
-Loudness: TypeAlias = Literal["flat", "contour"]
 
 _VERSION = 1  # of what is computed between the networks: enters cache keys
 _PITCH = 180.0  # hertz, of the voice where nothing is kept
 _PEAK = 0.5  # peak to which recordings and the output are scaled
-_SMOOTHED = 13  # codes, a third of a second, over which contours are averaged
-_LEVELS = 2  # of pitch to either side of the middle
-_PITCH_STEP = 2 ** (2 / 12)  # ratio of two levels of pitch: two semitones
-_DECIBELS, _DEEPEST = 3.0, 9.0  # of a step of loudness, and to either side of the middle
 _CHANGES = 0.42  # changes of the code per frame that an even rate has
 _FASTEST = 2.0  # the rate is changed by no more than that factor
 
@@ -185,37 +181,27 @@ class OneVoice:
         Size of the codebook, the main dial: fewer codes keep less of the speaker, and fewer words.
     rate
         Keep the timing, or speak all recordings at one rate: of another length, then.
-    pitch
-        No contour, or a coarse one that is normalised over the recording.
-    loudness
-        As the voice speaks, or with the coarse contour of the recording.
 
     Examples
     --------
-    >>> OneVoice(64, pitch="coarse").name
-    'onevoice:64,pitch=coarse'
+    >>> OneVoice(64, rate="even").name
+    'onevoice:64,rate=even'
     """
 
     codes: int = 128
     rate: Rate = "keep"
-    pitch: Pitch = "none"
-    loudness: Loudness = "flat"
 
     def __post_init__(self) -> None:
         """Refuse unknown settings, before any audio is read."""
         if self.codes not in SIZES:
             raise UsageError(f"onevoice: expected one of {', '.join(map(str, SIZES))} codes, got {self.codes}")
-        for name, (_, kinds) in _DIALS.items():
-            if getattr(self, name) not in kinds:
-                raise UsageError(f"onevoice: {name}: expected {' or '.join(kinds)}, got {getattr(self, name)!r}")
+        if self.rate not in get_args(Rate):
+            raise UsageError(f"onevoice: rate: expected {' or '.join(get_args(Rate))}, got {self.rate!r}")
 
     @property
     def name(self) -> str:
         """As `load_protector` reads it."""
-        changed = [
-            f"{name}={getattr(self, name)}" for name, (usual, _) in _DIALS.items() if getattr(self, name) != usual
-        ]
-        return "onevoice:" + ",".join([str(self.codes), *changed])
+        return f"onevoice:{self.codes}" + (f",rate={self.rate}" if self.rate != "keep" else "")
 
     @property
     def fingerprint(self) -> str:
@@ -234,23 +220,9 @@ class OneVoice:
         networks = load_networks()
         codes = networks.encode(heard, self.codes)
         place = np.arange(len(codes)) if self.rate == "keep" else even_places(codes)
-        fine = np.repeat(place, STEPS_PER_CODE)
-        pitch = np.full(len(fine), _PITCH)
-        if self.pitch == "coarse":
-            pitch = pitch * coarse_pitch(heard, len(codes))[fine]
-        spoken = networks.decode(codes[place], pitch, self.codes)
-        if self.loudness == "contour":
-            level = coarse_loudness(heard, len(codes))[place]
-            spoken = spoken * np.interp(np.linspace(0, len(level) - 1, len(spoken)), np.arange(len(level)), level)
+        spoken = networks.decode(codes[place], np.full(STEPS_PER_CODE * len(place), _PITCH), self.codes)
         spoken = resampled(spoken * (_PEAK / max(float(np.abs(spoken).max(initial=0.0)), 1e-9)), Fraction(rate, RATE))
         return limit_peak(fit_length(spoken, len(speech)) if self.rate == "keep" else spoken)
-
-
-_DIALS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "rate": ("keep", get_args(Rate)),
-    "pitch": ("none", get_args(Pitch)),
-    "loudness": ("flat", get_args(Loudness)),
-}
 
 
 def _parts(_: str) -> tuple[ProtectorPart, ...]:
@@ -265,55 +237,19 @@ def _parts(_: str) -> tuple[ProtectorPart, ...]:
     "Reduces speech to codes of what is said, and lets one synthetic voice speak them.",
     Spelling("onevoice", "128 codes"),
     Spelling("onevoice:64"),
-    Spelling("onevoice:512,pitch=coarse"),
+    Spelling("onevoice:512,rate=even"),
     keeps="Timing, and words as far as few codes can tell them apart; the voice is that of a synthesiser.",
     needs="The encoder of a speech recogniser, trained on speech of others.",
     parts=_parts,
     leaves="timing",
 )
 def onevoice(text: str, _: int) -> OneVoice:
-    """Return the protector of a number of codes and of dials, separated by commas."""
-    number, *settings = text.split(",") if text else ["128"]
+    """Return the protector of a number of codes and a rate, separated by a comma."""
+    number, *settings = text.split(",")
     dials = dict(setting.split("=") for setting in settings)
-    if not set(dials) <= set(_DIALS):
-        raise ValueError(f"expected {', '.join(_DIALS)}, got {', '.join(dials)}")
-    return OneVoice(int(number), **dials)  # type: ignore[arg-type]  # checked there
-
-
-def _smooth(values: FloatArray) -> FloatArray:
-    padded = np.pad(values, _SMOOTHED // 2, mode="edge")
-    return np.convolve(padded, np.full(_SMOOTHED, 1.0 / _SMOOTHED), mode="valid")
-
-
-def _at_codes(values: FloatArray, number: int) -> FloatArray:
-    """Return values of frames at the middle of as many codes."""
-    return np.interp((np.arange(number) + 0.5) / number, (np.arange(len(values)) + 0.5) / len(values), values)
-
-
-def coarse_pitch(wave: Wave, number: int) -> FloatArray:
-    """Return the ratio of the pitch to that of the voice, for each of a number of codes.
-
-    It has five levels; middle and spread of the recording are taken out, so that neither says whose pitch it was.
-    """
-    pitch = SpeechSignal(wave).pitch
-    voiced = np.flatnonzero(np.isfinite(pitch))
-    if len(voiced) < 2:
-        return np.ones(number)
-    logs = np.log(pitch[voiced])
-    spread = float(np.subtract(*np.percentile(logs, [75, 25]))) or 1.0
-    normalised = np.interp(np.arange(len(pitch)), voiced, (logs - np.median(logs)) / spread)
-    level = np.rint(_smooth(_at_codes(normalised, number)) * _LEVELS).clip(-_LEVELS, _LEVELS)
-    return _smooth(_PITCH_STEP**level)
-
-
-def coarse_loudness(wave: Wave, number: int) -> FloatArray:
-    """Return a factor for each of a number of codes: the level of the recording in steps, against its middle."""
-    signal = SpeechSignal(wave)
-    if not signal.speech.any():
-        return np.ones(number)
-    decibels = signal.levels - float(np.median(signal.levels[signal.speech]))
-    steps = np.rint(_smooth(_at_codes(decibels, number)) / _DECIBELS) * _DECIBELS
-    return _smooth(10.0 ** (steps.clip(-_DEEPEST, _DEEPEST) / 20.0))
+    if not dials.keys() <= {"rate"}:
+        raise ValueError(f"expected rate, got {', '.join(dials)}")
+    return OneVoice(int(number or 128), **dials)  # type: ignore[arg-type]  # checked there
 
 
 def even_places(codes: IntArray) -> IntArray:

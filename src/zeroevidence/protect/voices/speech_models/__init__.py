@@ -72,7 +72,9 @@ def one_thread_session(model: str | bytes, *, extra: str, needed_for: str) -> An
 
 RATE = 16_000  # samples per second that recognisers take
 _LONGEST = 28.0  # seconds at once; the models were trained on up to 30
-_TOKENS_PER_SECOND = 6.5  # more are the same words again and again
+_TOKENS_PER_SECOND = 6.5  # of English; more are the same words again and again
+_FOREIGN_TOKENS_PER_SECOND = 20.0  # other scripts take several tokens for a letter
+ENGLISH = "en"
 _FRAME = 0.05  # seconds over which loudness is measured, to cut where it is quiet
 
 
@@ -87,7 +89,7 @@ class Transcript:
     confidence
         Mean of the natural logarithm of the probability of each token, 0 where the recogniser had no doubt.
     language
-        Language that was recognised, where the recogniser knows more than one.
+        Language that was recognised, where the recogniser knows more than one and hardly doubts it.
     ended
         Whether the recogniser came to an end by itself, within as many tokens as speech of that length has at most.
     """
@@ -98,13 +100,14 @@ class Transcript:
     ended: bool = True
 
 
-def most_tokens(samples: int) -> int:
+def most_tokens(samples: int, language: str = ENGLISH) -> int:
     """Return how many tokens speech of that many samples has at most; a recogniser that writes more loops."""
-    return int(_TOKENS_PER_SECOND * samples / RATE) + 2
+    rate = _TOKENS_PER_SECOND if language == ENGLISH else _FOREIGN_TOKENS_PER_SECOND
+    return int(rate * samples / RATE) + 2
 
 
-# loaded, from speech at 16 kHz to its transcript; several threads may call it
-Recogniser: TypeAlias = Callable[[NDArray[np.float32]], Transcript]
+# loaded, from speech at 16 kHz and the code of its language to its transcript; several threads may call it
+Recogniser: TypeAlias = Callable[[NDArray[np.float32], str], Transcript]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +130,8 @@ class RecogniserKind:
         Confidence below which it has not understood.
     make
         Loads it.
+    languages
+        Codes of the languages that it understands.
     """
 
     name: str
@@ -136,6 +141,7 @@ class RecogniserKind:
     extra: str
     least_confidence: float
     make: Callable[[], Recogniser]
+    languages: tuple[str, ...] = (ENGLISH,)
 
 
 RECOGNISERS: Registry[RecogniserKind] = Registry("speech recogniser", package=__name__, order=lambda kind: kind.name)
@@ -147,15 +153,14 @@ def load_recogniser(name: str) -> Recogniser:
     return RECOGNISERS.find(name).make()
 
 
-def recognise(name: str, wave: NDArray[np.float32]) -> Transcript:
+def recognise(name: str, wave: NDArray[np.float32], language: str = ENGLISH) -> Transcript:
     """Return the transcript of speech at 16 kHz, which is cut where it is quiet if it is long."""
     recogniser = load_recogniser(name)
-    parts = [recogniser(part) for part in cut_quietly(wave)]
+    parts = [recogniser(part, language) for part in cut_quietly(wave)]
     texts = [part.text for part in parts if part.text]
     languages = {part.language for part in parts}
-    language = languages.pop() if len(languages) == 1 else None
     confidence, ended = min(part.confidence for part in parts), all(part.ended for part in parts)
-    return Transcript(" ".join(texts), confidence, language, ended)
+    return Transcript(" ".join(texts), confidence, languages.pop() if len(languages) == 1 else None, ended)
 
 
 def cut_quietly(wave: NDArray[np.float32]) -> list[NDArray[np.float32]]:
@@ -199,6 +204,8 @@ class SyntheticVoice:
         What its output depends on: enters cache keys.
     make
         Loads it.
+    language
+        Code of the language that it speaks.
     """
 
     name: str
@@ -206,6 +213,7 @@ class SyntheticVoice:
     licence: str
     version: str
     make: Callable[[], Synthesiser]
+    language: str = ENGLISH
 
 
 SYNTHETIC_VOICES: Registry[SyntheticVoice] = Registry(
@@ -217,3 +225,22 @@ SYNTHETIC_VOICES: Registry[SyntheticVoice] = Registry(
 def load_voice(name: str) -> Synthesiser:
     """Return the voice of that name, loaded once."""
     return SYNTHETIC_VOICES.find(name).make()
+
+
+def speakable(text: str) -> str:
+    """Return a text in one line without the brackets in which some voices take sounds for letters.
+
+    Raises
+    ------
+    InputError
+        Where there is nothing to say.
+
+    Examples
+    --------
+    >>> speakable("A [[b]] c")
+    'A b c'
+    """
+    line = " ".join(text.replace("[", " ").replace("]", " ").split())
+    if not any(character.isalnum() for character in line):
+        raise InputError(f"nothing to say in {text!r}; expected words")
+    return line

@@ -1,8 +1,6 @@
-"""Piper, a program for speech synthesis under the GPL: it is run, not imported, and stays alive for many texts.
+"""Synthetic voices: Hibari, in this process; Piper and espeak-ng, which are under the GPL and run as programs.
 
-It reads a text from each line of its input and says on standard error which file it has written. Noise is switched off,
-so that a text always gives the same speech. A process for each thread that asks at the same time is kept, and each
-computes with one thread: left alone, it has one for each core, and they wait for each other by keeping all cores busy.
+The same text always gives the same speech, whatever was said before.
 """
 
 from __future__ import annotations
@@ -18,13 +16,42 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
+
 from zeroevidence.data.audio import load_audio
-from zeroevidence.data.programs import Program
+from zeroevidence.data.programs import Program, run_to_files
 from zeroevidence.errors import InputError, MissingExtra, check_stop, uninterrupted
-from zeroevidence.protect.voices.processing import Wave
-from zeroevidence.protect.voices.speech_models import SYNTHETIC_VOICES, SyntheticVoice, Wheel
+from zeroevidence.optional import optional
+from zeroevidence.protect.voices.processing import Wave, limit_peak, resampled
+from zeroevidence.protect.voices.speech_models import (
+    SYNTHETIC_VOICES,
+    SyntheticVoice,
+    Wheel,
+    speakable,
+)
+
+_HIBARI = Wheel("hibari-tts==0.2.1", "hibari", "assets")
+_HIBARI_DIGEST = "5f70741d4e900f4e85d0037498736cc1b3e1b9a63a13546a5da1e63abf4fccd8"
+
+
+class Hibari:
+    """The voice that its wheel holds; others, which the package would download, are never asked for."""
+
+    def __init__(self) -> None:
+        model = _HIBARI.file("hibari.onnx", _HIBARI_DIGEST, extra="cascade", needed_for="the voice hibari")
+        self._voice = optional("hibari", "cascade", "the voice hibari").Hibari(model=str(model))
+        self._lock = threading.Lock()
+
+    def __call__(self, text: str, rate: int) -> Wave:
+        """Return a text as speech at a rate."""
+        line = speakable(text)
+        with self._lock:
+            wave = self._voice(line, seed=0)  # of its noise
+        return limit_peak(resampled(wave.astype(np.float64), Fraction(rate, self._voice.sample_rate)))
+
 
 _TIMEOUT = 300.0  # seconds for a text
 _GLANCE = 0.1  # seconds between two checks whether the work is still wanted
@@ -37,7 +64,11 @@ _DIGEST = "58afce0321b8d9c46d7cdf9c16500cc55a793b4220212dba6b70fb788b3baf06"
 
 
 class Piper:
-    """The program with one voice.
+    """The program with one voice, which stays alive for many texts.
+
+    It reads a text from each line of its input and says on standard error which file it has written. Noise is switched
+    off. A process for each thread that asks at the same time is kept, and each computes with one thread: left alone, it
+    has one for each core, and they wait for each other by keeping all cores busy.
 
     Parameters
     ----------
@@ -47,7 +78,7 @@ class Piper:
 
     def __init__(self, model: Path) -> None:
         if importlib.util.find_spec("piper") is None:
-            raise MissingExtra("cascade", "speech synthesis by Piper")
+            raise MissingExtra("piper", "speech synthesis by Piper")
         self._model = model
         self._idle: list[_Process] = []
         self._lock = threading.Lock()
@@ -55,9 +86,7 @@ class Piper:
 
     def __call__(self, text: str, rate: int) -> Wave:
         """Return a text as speech at a rate."""
-        line = " ".join(text.replace("[[", " ").replace("]]", " ").split())  # brackets would be phonemes
-        if not any(character.isalnum() for character in line):
-            raise InputError(f"nothing to say in {text!r}; expected words")
+        line = speakable(text)
         with self._lock:
             process = self._idle.pop() if self._idle else None
         process = process or _Process(self._model)
@@ -160,6 +189,85 @@ class _Process:
         self._folder.cleanup()
 
 
+# what espeak-ng is asked for in a process of its own: PCM on standard output
+_ESPEAK = """
+import ctypes, sys
+library, data, voice, text, target = sys.argv[1:]
+espeak, stream = ctypes.CDLL(library), open(target, "wb")
+rate = espeak.espeak_Initialize(2, 0, data.encode(), 0)
+@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.c_void_p)
+def write(samples, count, events):
+    if samples and count > 0:
+        stream.write(ctypes.string_at(samples, 2 * count))
+    return 0
+espeak.espeak_SetSynthCallback(write)
+if espeak.espeak_SetVoiceByName(voice.encode()):
+    sys.exit("has no voice " + voice)
+spoken = open(text, "rb").read()
+sys.exit(espeak.espeak_Synth(spoken, len(spoken) + 1, 0, 1, 0, 1, None, None))
+"""
+_ESPEAK_RATE = 22_050
+_ESPEAK_WHEEL = "espeakng-loader==0.2.4"
+_ESPEAK_NAMES = {"en": "en-us", "zh": "cmn", "no": "nb"}  # where it differs from the code of the language
+_ESPEAK_LANGUAGES = (
+    "en zh no de es ru ko fr ja pt tr pl ca nl ar sv it id hi fi vi he uk el ms cs ro da hu ta th ur hr bg lt la mi ml "
+    "cy sk te fa lv bn sr az sl kn et mk eu is hy ne bs kk sq sw mr pa si af ka be sd gu am uz ht tk mt lb my as tt "
+    "haw ba"
+)
+
+
+class Espeak:
+    """A language as espeak-ng reads it, numbers and dates included.
+
+    What it has said before changes its next samples, and nothing but the text may reach the output: so each text has a
+    process.
+
+    Parameters
+    ----------
+    language
+        Its code.
+    """
+
+    def __init__(self, language: str) -> None:
+        loader = optional("espeakng_loader", "espeak", f"the voice espeak-{language}")
+        voice = _ESPEAK_NAMES.get(language, language)
+        self._arguments = [sys.executable, "-I", "-S", "-c", _ESPEAK, loader.get_library_path(), loader.get_data_path()]
+        self._arguments.append(voice)
+
+    def __call__(self, text: str, rate: int) -> Wave:
+        """Return a text as speech at a rate."""
+        line = speakable(text)
+        with tempfile.TemporaryDirectory(prefix="zeroevidence-") as folder:
+            written, samples = Path(folder, "text"), Path(folder, "samples")
+            written.write_text(line, encoding="utf-8")
+            reason = run_to_files([*self._arguments, str(written), str(samples)], Path(folder), _TIMEOUT)
+            if reason:
+                raise InputError(f"espeak-ng {reason}")
+            wave = np.frombuffer(samples.read_bytes(), np.int16) / 32768.0
+        return limit_peak(resampled(wave, Fraction(rate, _ESPEAK_RATE)))
+
+
+def _espeak_voice(language: str) -> SyntheticVoice:
+    return SyntheticVoice(
+        name=f"espeak-{language}",
+        title=f"espeak-ng 1.52, synthesis by rule, language {language}",
+        licence="GPL-3.0-or-later (run as a program of its own)",
+        version=f"{_ESPEAK_WHEEL} {language}",
+        make=lambda: Espeak(language),
+        language=language,
+    )
+
+
+SYNTHETIC_VOICES.add(*map(_espeak_voice, _ESPEAK_LANGUAGES.split()))
+SYNTHETIC_VOICES.add(
+    SyntheticVoice(
+        name="hibari",
+        title="Hibari with its voice heart, US English, 8 MB",
+        licence="Apache-2.0 (program, voice, and Kokoro-82M, from whose synthetic speech the voice was made)",
+        version=_HIBARI.version,
+        make=Hibari,
+    )
+)
 SYNTHETIC_VOICES.add(
     SyntheticVoice(
         name="joe",
@@ -169,6 +277,6 @@ SYNTHETIC_VOICES.add(
             "its card); the voice was fine-tuned from the voice lessac, whose terms that card does not state"
         ),
         version=_WHEEL.version,
-        make=lambda: Piper(_WHEEL.file(_FILE, _DIGEST, extra="cascade", needed_for="the voice joe")),
+        make=lambda: Piper(_WHEEL.file(_FILE, _DIGEST, extra="piper", needed_for="the voice joe")),
     )
 )

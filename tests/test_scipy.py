@@ -1,0 +1,19 @@
+"""The functions of SciPy that are imported without its packages are those of the packages."""
+
+import subprocess
+import sys
+
+CODE = """
+import sys
+from zeroevidence import _scipy
+print({"scipy.special", "scipy.optimize"} & set(sys.modules))
+import scipy.optimize, scipy.special, scipy.stats
+packages = {name: scipy.optimize if name == "nnls" else scipy.special for name in _scipy.__all__}
+print(all(getattr(_scipy, name) is getattr(package, name) for name, package in packages.items()))
+print(_scipy.import_part("scipy.special", "_ufuncs") is scipy.special)
+"""
+
+
+def test_they_are_the_same_objects_and_the_packages_work_afterwards():
+    run = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True)
+    assert run.stdout.split("\n") == ["set()", "True", "True", ""]
