@@ -115,6 +115,7 @@ def test_the_workflow_runs_the_stages_there_are():
 def test_all_stages_run_and_those_that_fail_are_named(failing, named, tmp_path):
     script = read(".ci/run")
     stages = [f"{name}() {{ echo {name}-starts; test {name} != {failing}; echo {name}-ends; }}" for name in STAGES]
+    stages.append("repeated() { false; }")
     text = "\n".join(["set -euo pipefail", f"work={tmp_path}", f"stages=({' '.join(STAGES)})", *stages])
     run = ["bash", "-c", text + script[script.index("\neach_stage() {") :], "run", *named]
     done = subprocess.run(run, capture_output=True, text=True, check=False)
@@ -122,3 +123,16 @@ def test_all_stages_run_and_those_that_fail_are_named(failing, named, tmp_path):
     assert {word for word in done.stdout.split() if "-" in word} == ended
     assert (done.returncode, "all checks passed" in done.stdout) == ((0, True) if failing is None else (1, False))
     assert done.stderr == ("" if failing is None else f"CHECKS FAILED, see above: {failing}\n")
+
+
+@pytest.mark.parametrize("failing", [("tests",), ("tests", "lint")])
+def test_tests_that_pass_when_they_are_run_alone_have_passed(failing, tmp_path):
+    script = read(".ci/run")
+    stages = [f"{name}() {{ {'false' if name in failing else 'true'}; }}" for name in STAGES]
+    stages.append("repeated() { echo once-more; }")
+    text = "\n".join(["set -euo pipefail", f"work={tmp_path}", f"stages=({' '.join(STAGES)})", *stages])
+    run = ["bash", "-c", text + script[script.index("\neach_stage() {") :]]
+    done = subprocess.run(run, capture_output=True, text=True, check=False)
+    assert "once-more" in done.stdout
+    assert done.returncode == (len(failing) > 1)
+    assert done.stderr == ("" if len(failing) == 1 else "CHECKS FAILED, see above: lint\n")
