@@ -106,6 +106,16 @@ def test_every_line_runs(page, parse_blocks, files):
     assert (files / "out" / "result.json").exists()
 
 
+def shares(text):
+    return re.findall(r"puts the right name to ([\d.]+ %) \(95", text.replace("\u00a0", " "))
+
+
+def test_the_shares_are_those_of_the_demo(shared_demo, capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main(["demo"])
+    assert shares(capsys.readouterr().out) == shares(README)
+
+
 @slow
 def test_the_first_lines_are_those_of_the_demo(shared_demo, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
@@ -130,7 +140,6 @@ def test_what_is_named_exists(parse_blocks):
 
 def test_the_picture_shows_the_numbers_of_the_text():
     picture = (ROOT / "docs/_static/demo-attackers.svg").read_text(encoding="utf-8")
-    shares = re.findall(r"puts the right name to ([\d.]+ %) \(95", README)
-    assert len(shares) == 4
-    assert all(f">{share}<" in picture for share in shares)
+    assert len(shares(README)) == 4
+    assert all(f">{share}<" in picture for share in shares(README))
     assert "docs/_static/demo-attackers.svg" in README
