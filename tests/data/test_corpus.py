@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from pathlib import PurePath
 
 import numpy as np
 import pytest
 
 from zeroevidence.data.audio import write_audio
-from zeroevidence.data.corpus import Corpus, Utterance
+from zeroevidence.data.corpus import Affix, Corpus, Utterance, find_affix
 from zeroevidence.data.formats.corpora import examine_corpus, read_corpus, read_segments
 from zeroevidence.data.formats.speech_pairs import examine_pairs, examine_speech
 from zeroevidence.errors import InputError
@@ -469,3 +470,32 @@ def test_the_same_audio_for_several_people_is_noted(tmp_path):
         write_audio(file, np.random.default_rng(ord(file.parent.name[0])).normal(0, 0.1, 4800))
     report = examine_pairs(home, other)
     assert (report.problems, report.notes, report.same_audio) == ((), (), 0)
+
+
+NAMES = [PurePath("ann/one"), PurePath("ann/two"), PurePath("bob/one")]
+
+
+@pytest.mark.parametrize("affix", [Affix(after="_anon"), Affix("vpc-"), Affix("a_", "_b"), Affix(after="one")])
+def test_a_common_affix_is_found(affix):
+    files = {affix.renamed(name) for name in NAMES} | {PurePath("ann/other")}
+    assert find_affix(NAMES, files) == affix
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        [],
+        ["ann/one_anon", "ann/two_anon"],  # one is missing
+        ["ann/one_anon", "ann/two_anon", "bob/one_a"],  # not the same for all
+        ["bob/one_anon", "ann/two_anon", "ann/one"],
+        [*(f"{name}_a" for name in NAMES), *(f"{name}_b" for name in NAMES)],  # two that fit
+    ],
+)
+def test_anything_else_is_not(files):
+    assert find_affix(NAMES, {PurePath(file) for file in files}) is None
+
+
+def test_names_that_no_file_has():
+    assert find_affix([], {PurePath("a")}) is None
+    assert find_affix([PurePath()], {PurePath("a")}) is None
+    assert str(Affix("a_", "_b")) == "'a_' before and '_b' behind"

@@ -16,19 +16,8 @@ from zeroevidence.data.formats.vectors.read import read_embeddings
 from zeroevidence.data.json_values import load_json
 from zeroevidence.errors import InputError
 
-_CALLS = {
-    "open",
-    "stat",
-    "fstat",
-    "read",
-    "readinto",
-    "readline",
-    "seek",
-    "load",
-    "read_csv",
-    "read_parquet",
-    "collect",
-}
+_CALLS = {"open", "stat", "fstat", "read", "readinto", "readline", "seek", "load"}
+_CALLS |= {"read_csv", "read_parquet", "collect"}  # of polars
 _LONG_AGO = 10**18  # nanoseconds: a change within the tick of the clock that wrote a file would have no other time
 
 

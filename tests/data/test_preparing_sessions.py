@@ -21,17 +21,8 @@ def recorded(people=20, sessions=2, *, voice=0.0, room=0.0, seed=0):
     scores += room * (same & (session[:, None] == session))
     names = [f"p{person:02d}-{sitting}" for person, sitting in zip(speaker, session, strict=True)]
     pairs, others = (np.nonzero(mask) for mask in (same, ~same))
-    speakers = [name[:3] for name in names]
-    data = Scores(
-        scores[pairs],
-        scores[others],
-        Pairs(*pairs),
-        Pairs(*others),
-        enrolments=[f"e-{name}" for name in names],
-        trials=[f"t-{name}" for name in names],
-        enrolment_speakers=speakers,
-        trial_speakers=speakers,
-    )
+    sides, speakers = ([f"{kind}-{name}" for name in names] for kind in "et"), [name[:3] for name in names]
+    data = Scores(scores[pairs], scores[others], Pairs(*pairs), Pairs(*others), *sides, speakers, speakers)
     return data, {f"{kind}-{name}": name for kind in "et" for name in names}
 
 

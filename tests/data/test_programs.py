@@ -18,12 +18,8 @@ from zeroevidence.run import Run
 
 def test_names_of_files_are_filled_in_once():
     files = {"{input}": Path("/tmp/{output}/a b"), "{output}": Path("/tmp/{input}")}
-    assert fill_in(["{input}", "{input}", "-o{output}:{output}", "{wav}"], files) == [
-        "{input}",
-        "/tmp/{output}/a b",
-        "-o/tmp/{input}:/tmp/{input}",
-        "{wav}",
-    ]
+    filled = fill_in(["{input}", "{input}", "-o{output}:{output}", "{wav}"], files)
+    assert filled == ["{input}", "/tmp/{output}/a b", "-o/tmp/{input}:/tmp/{input}", "{wav}"]
 
 
 def test_the_exit_status_and_the_time(tmp_path):

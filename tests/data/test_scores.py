@@ -112,16 +112,8 @@ def test_identifiers_come_together():
 
 
 def test_speakers_leave_out_the_unknown():
-    scores = Scores(
-        [1.0],
-        [0.0],
-        Pairs([0], [0]),
-        Pairs([0], [1]),
-        ["e"],
-        ["t", "u"],
-        enrolment_speakers=["a"],
-        trial_speakers=["a", ""],
-    )
+    speakers = {"enrolment_speakers": ["a"], "trial_speakers": ["a", ""]}
+    scores = Scores([1.0], [0.0], Pairs([0], [0]), Pairs([0], [1]), ["e"], ["t", "u"], **speakers)
     assert scores.speakers.tolist() == ["a"]
     assert Scores([1.0], [0.0]).speakers is None
 

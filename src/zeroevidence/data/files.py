@@ -166,18 +166,12 @@ def naming_file(path: str | Path) -> Iterator[None]:
 
 def is_folder(path: str | Path) -> bool:
     """Return whether a path is a folder; False for names that no file can have."""
-    try:
-        return Path(path).is_dir()
-    except (OSError, ValueError):
-        return False
+    return os.path.isdir(path)  # noqa: PTH112 - `Path.is_dir` raises for some of these
 
 
 def is_file(path: str | Path) -> bool:
     """Return whether a path is a file; False for names that no file can have."""
-    try:
-        return Path(path).is_file()
-    except (OSError, ValueError):
-        return False
+    return os.path.isfile(path)  # noqa: PTH113 - `Path.is_file` raises for some of these
 
 
 def unreadable_reason(path: str | Path, expected: str = "", *, folder: bool = False) -> str:
@@ -303,9 +297,8 @@ ZEROEVIDENCE_UNPACK_LIMIT=9G raises it
     """
     most = unpack_limit() if limit is None else limit
     if size > most:
-        sizes = (
-            f"{'at least ' if so_far else ''}{size / (1 << 30):.1f} GiB, and the limit is {most / (1 << 30):.1f} GiB"
-        )
+        becomes, limited = (f"{part / (1 << 30):.1f} GiB" for part in (size, most))
+        sizes = f"{'at least ' if so_far else ''}{becomes}, and the limit is {limited}"
         raise InputError(f"unpacks to {sizes}; {LIMIT_VARIABLE}={-(-size // (1 << 30))}G raises it", path=path)
 
 

@@ -80,9 +80,8 @@ def draw_folds(corpus: Corpus, folds: int, seed: int = 0, splits: int = 1) -> tu
     names = ordered(seeded)
     largest = -(-len(names) // max(folds, 1))
     if folds < 2 or len(names) < 2 * folds or len(names) - largest < _LEAST_OTHERS:
-        reason = (
-            f"{folds} folds of {len(names)} people with two {'sessions' if corpus.by_session else 'recordings'} each"
-        )
+        twice = "sessions" if corpus.by_session else "recordings"
+        reason = f"{folds} folds of {len(names)} people with two {twice} each"
         others = f"at least {_LEAST_OTHERS} other people to learn from and to calibrate on"
         raise UsageError(f"{reason}; expected at least two folds of two people or more, and in each {others}")
     if splits > 1 and len(names) >= _LEAST_IN_BLOCK * 2 * folds:

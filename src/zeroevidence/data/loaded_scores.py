@@ -275,9 +275,8 @@ def check_units(*parts: LoadedScores) -> None:
     """Refuse scores that belong together where only some are known to be likelihood ratios."""
     known = {Scale.of(part.relaxed).llr is not None for part in parts}
     if len(known) > 1:
-        raise InputError(
-            "some of these scores are likelihood ratios by the name of their column; expected --llr for all"
-        )
+        reason = "some of these scores are likelihood ratios by the name of their column"
+        raise InputError(f"{reason}; expected --llr for all")
 
 
 def pool_groups(parts: Sequence[LoadedScores], label: str) -> LoadedScores:

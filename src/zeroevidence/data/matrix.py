@@ -280,7 +280,8 @@ class FoldedScores:
         dev
             The scores of its development speakers, which are scaled like those of the fold.
         """
-        scales = [_scale(part) for part in parts]
+        of_folds = [part.scores.astype(np.float64) for part in parts]
+        scales = [(scores.mean(), scores.std() or 1.0) for scores in of_folds]
         return cls(*(tuple(map(_scaled, side, scales)) for side in (parts, dev)))
 
     def __post_init__(self) -> None:
@@ -300,9 +301,8 @@ class FoldedScores:
 
     def __repr__(self) -> str:
         splits = f" in {self.splits} splits" if self.splits > 1 else ""
-        return (
-            f"FoldedScores({len(self.parts)} folds{splits}, {len(self.trials)} trials x {self.identities} identities)"
-        )
+        folds = f"{len(self.parts)} folds{splits}"
+        return f"FoldedScores({folds}, {len(self.trials)} trials x {self.identities} identities)"
 
     @property
     def splits(self) -> int:
@@ -372,12 +372,6 @@ class FoldedScores:
 def column_speakers(part: ScoreMatrix) -> StrArray:
     """Return the speaker of each column of a fold."""
     return part.enrolment_names if part.enrolment_speakers is None else part.enrolment_speakers
-
-
-def _scale(part: ScoreMatrix) -> tuple[float, float]:
-    scores = part.scores.astype(np.float64)
-    deviation = float(scores.std())
-    return float(scores.mean()), deviation if deviation > 0.0 else 1.0
 
 
 def _scaled(matrix: ScoreMatrix, scale: tuple[float, float]) -> ScoreMatrix:

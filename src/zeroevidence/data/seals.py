@@ -71,9 +71,8 @@ def read_key(path: str | Path, *, private: bool) -> Any:
     except (ValueError, TypeError, _exceptions.UnsupportedAlgorithm):  # TypeError: it is encrypted
         key = None
     if not isinstance(key, wanted):
-        raise InputError(
-            f"expected a {kind} Ed25519 key as PEM, without a password, as doctor --new-key makes it", path=path
-        )
+        reason = f"expected a {kind} Ed25519 key as PEM, without a password, as doctor --new-key makes it"
+        raise InputError(reason, path=path)
     return key
 
 

@@ -188,12 +188,12 @@ def _texts() -> Iterator[Damage]:
     yield from (Damage(pairs, change) for change in (_cell(2, _NO_NUMBERS), _TWICE, _GONE, _NEW, _LONGER))
     yield from (Damage(key, change) for change in (_cell(2, _NO_LABELS), _TWICE, _GONE, _one_class))
     labelled = (_cell(2, _NO_NUMBERS), _cell(3, _NO_LABELS), _byte(b" "))
-    yield from (Damage(r"labelled\.txt", change) for change in labelled)
-    yield Damage(r"two\.txt", _cell(0, _NO_NUMBERS))
+    yield from (Damage(r"formats/labelled", change) for change in labelled)
+    yield Damage(r"formats/two-column", _cell(0, _NO_NUMBERS))
     yield from (Damage(r"cm\.txt", change) for change in (_cell(3, _NO_NUMBERS), _TWICE, _LONGER))
     yield from (Damage(r"asv\.txt", change) for change in (_cell(2, _NO_NUMBERS), _LONGER))
-    yield Damage(r"table\.csv", _cell(2, _NO_CELLS, 1, ","))
-    yield Damage(r"table\.csv", _byte(b","))
+    yield Damage(r"formats/table44", _cell(2, _NO_CELLS, 1, ","))
+    yield Damage(r"formats/table44", _byte(b","))
     yield Damage(r"mated\.txt", _cell(0, _NO_NUMBERS, 1))
     yield Damage(r"named\.csv", _cell(0, _NO_CELLS, 1, ","))
     yield Damage(r"named\.csv", _cell(1, _NO_LABELS, 1, ","))
@@ -201,7 +201,7 @@ def _texts() -> Iterator[Damage]:
     yield Damage(r"sessions", _LONGER)
     yield Damage(r"ranks/.*|kit\.txt", changed_lines(_no_rate))
     for change in (_one_line, _packed):
-        yield Damage(r"kaldi\.scores|labelled\.txt|two\.txt|table\.csv", change)
+        yield Damage(r"kaldi\.scores|formats/(labelled|two-column|table44)", change)
 
 
 def _binaries() -> Iterator[Damage]:
@@ -210,8 +210,8 @@ def _binaries() -> Iterator[Damage]:
     same_ids = changed_arrays(lambda arrays, _: arrays["utterance"].put(-1, arrays["utterance"][0]))
     yield Damage(r"[ET]\.npz", same_ids, ("link",))
     yield Damage(r"[ET]\.npz|voices\.npz", lambda *_: _bomb())
-    yield Damage(r"matrix\.npz", changed_arrays(not_finite("scores")))
-    yield Damage(r"matrix\.npz|.*/scores\.npz", changed_arrays(_out_of_range))
+    yield Damage(r"formats/matrix\.npz", changed_arrays(not_finite("scores")))
+    yield Damage(r"formats/matrix\.npz|.*/scores\.npz", changed_arrays(_out_of_range))
 
 
 def _documents() -> Iterator[Damage]:

@@ -34,8 +34,6 @@ def targets() -> list[Target]:
 
 
 def _scores(home: Path) -> list[Target]:
-    import polars as pl
-
     rng = np.random.default_rng(0)
     pairs = [(f"p{e}", f"u{t}", t % 6 == e, rng.normal(2.0 * (t % 6 == e))) for t in range(18) for e in range(6)]
     labels = {True: "target", False: "nontarget"}
@@ -43,11 +41,6 @@ def _scores(home: Path) -> list[Target]:
         "kaldi.scores": "".join(f"{e} {t} {s:.3f}\n" for e, t, _, s in pairs),
         "other.scores": "".join(f"{e} {t} {s + rng.normal():.3f}\n" for e, t, _, s in pairs),
         "kaldi.key": "".join(f"{e} {t} {labels[m]}\n" for e, t, m, _ in pairs),
-        "vox.scores": "".join(f"{s:.3f} {e} {t}\n" for e, t, _, s in pairs),
-        "vox.key": "".join(f"{int(m)} {e} {t}\n" for e, t, m, _ in pairs),
-        "labelled.txt": "".join(f"{e} {t} {s:.3f} {labels[m]}\n" for e, t, m, s in pairs),
-        "two.txt": "".join(f"{s:.3f} {labels[m]}\n" for _, _, m, s in pairs),
-        "table.csv": "enrol,trial,score,label\n" + "".join(f"{e},{t},{s:.3f},{labels[m]}\n" for e, t, m, s in pairs),
         "named.csv": '"similarity","same"\n' + "".join(f"{s:.3f},{str(m).upper()}\n" for _, _, m, s in pairs),
         "mated.txt": "".join(f"{s:.3f}\n" for _, _, m, s in pairs if m),
         "nonmated.csv": '"","x"\n' + "".join(f'"{i}",{s:.3f}\n' for i, (_, _, m, s) in enumerate(pairs) if not m),
@@ -56,16 +49,6 @@ def _scores(home: Path) -> list[Target]:
     }
     for name, text in forms.items():
         (home / name).write_text(text)
-    columns = dict(zip(("enrol", "trial", "label", "score"), map(list, zip(*pairs, strict=True)), strict=True))
-    pl.DataFrame({**columns, "label": [labels[m] for m in columns["label"]]}).write_parquet(home / "table.parquet")
-    matrix = np.array([s for *_, s in pairs]).reshape(18, 6)
-    np.savez(
-        home / "matrix.npz",
-        scores=matrix,
-        mated=np.arange(18) % 6,
-        trials=[f"u{t}" for t in range(18)],
-        enrolments=[f"p{e}" for e in range(6)],
-    )
     columns_named = ("--score-column", "similarity", "--label-column", "same")
     lists = ("--targets", "mated.txt", "--nontargets", "nonmated.csv")
     kaldi, read = ("kaldi.scores", "kaldi.key"), ("kaldi.scores", "--key", "kaldi.key")
@@ -77,9 +60,6 @@ def _scores(home: Path) -> list[Target]:
         made.append(target_of(home, command, described, (*kaldi, "people"), ("people", "kaldi.scores")))
         described = (*read, "--sessions", "sessions", *more)
         made.append(target_of(home, command, described, (*kaldi, "sessions"), ("sessions",)))
-        made.append(target_of(home, command, ("vox.scores", "--key", "vox.key", *more), ("vox.scores", "vox.key")))
-        for name in ("labelled.txt", "two.txt", "table.csv", "table.parquet", "matrix.npz"):
-            made.append(target_of(home, command, (name, *more), (name,)))
         made.append(target_of(home, command, ("named.csv", *columns_named, *more), ("named.csv",)))
         made.append(target_of(home, command, (*lists, *more), ("mated.txt", "nonmated.csv")))
     few = [f"few.{name}" for name in ("kaldi.scores", "other.scores", "kaldi.key")]

@@ -32,16 +32,30 @@ from zeroevidence.errors import InputError, Problem, UsageError
 _UNUSABLE = ("trial", "key", "score", "enrol")
 
 
-def divide(sides: Mapping[Side, JoinedSide]) -> dict[str, dict[Side, pl.DataFrame]]:
-    """Return the trials of each side by the values of the column; a side without the column is whole in all parts."""
+def divide(sides: Mapping[Side, JoinedSide], by: str) -> tuple[dict[str, dict[Side, pl.DataFrame]], list[Problem]]:
+    """Return the trials of each side by the values of the column; a side without the column is whole in all parts.
+
+    Problems say why trials cannot be divided: no such column, or a part without some kind of trial.
+    """
     main = sides.get("cm") or sides["sasv"]
+    if CONDITION not in main.frame.columns or by in _UNUSABLE:
+        columns = ", ".join(column for column in main.columns if column not in _UNUSABLE) or "none"
+        reason = f"no column {by!r} to divide trials by (there is: {columns}); expected a key that has it"
+        return {}, [Problem(main.table.name, None, reason)]
     spoofs, others = (main.frame.filter(kind) for kind in (_is_spoof(), ~_is_spoof()))
     shared = not set(spoofs[CONDITION]).isdisjoint(others[CONDITION])
     frame = main.frame if shared else spoofs
-    return {
+    parts = {
         value: {side: _part(joined.frame, value, shared) for side, joined in sides.items()}
         for value in sorted(frame[CONDITION].unique())
     }
+    problems = []
+    for value, frames in parts.items():
+        for side, part in frames.items():
+            for kind in sorted(set(KINDS[side]) - set(part["key"]), key=KINDS[side].index):
+                reason = f"no {kind} trials with {by} {value!r}; expected {', '.join(KINDS[side])}"
+                problems.append(Problem(sides[side].table.name, None, reason))
+    return parts, problems
 
 
 def _is_spoof() -> pl.Expr:
@@ -53,24 +67,6 @@ def _part(frame: pl.DataFrame, value: str, shared: bool) -> pl.DataFrame:
         return frame
     here = pl.col(CONDITION) == value
     return frame.filter(here if shared else here | ~_is_spoof())
-
-
-def division_problems(sides: Mapping[Side, JoinedSide], by: str) -> list[Problem]:
-    """Return why trials cannot be divided: no such column, or a part without some kind of trial."""
-    main = sides.get("cm") or sides.get("sasv")
-    if main is None:
-        return []
-    if CONDITION not in main.frame.columns or by in _UNUSABLE:
-        columns = ", ".join(column for column in main.columns if column not in _UNUSABLE) or "none"
-        reason = f"no column {by!r} to divide trials by (there is: {columns}); expected a key that has it"
-        return [Problem(main.table.name, None, reason)]
-    problems = []
-    for value, frames in divide(sides).items():
-        for side, frame in frames.items():
-            for kind in sorted(set(KINDS[side]) - set(frame["key"]), key=KINDS[side].index):
-                reason = f"no {kind} trials with {by} {value!r}; expected {', '.join(KINDS[side])}"
-                problems.append(Problem(sides[side].table.name, None, reason))
-    return problems
 
 
 TANDEM_FORMATS = format_names("cm", "asv")
@@ -176,11 +172,14 @@ class _Reading:
         complete = {side: trials for side, trials in joined.items() if trials is not None}
         if not self.problems:
             self.problems += disagreements(complete)
+        if "cm" in complete and "asv" in complete:
+            complete["cm"] = with_speakers(complete["cm"], complete["asv"].frame)
+        parts: dict[str, dict[Side, pl.DataFrame]] = {}
         if self.asked.by is not None and not self.problems:
-            self.problems += division_problems(complete, self.asked.by)
+            parts, self.problems = divide(complete, self.asked.by)
         # Sides that share a file share its problems.
         problems = list(dict.fromkeys(self.problems))
-        return (None, problems) if problems else (self.built(complete), [])
+        return (None, problems) if problems else (self.built(complete, parts), [])
 
     def sides(self) -> dict[Side, Table]:
         """Return the table of each side: its own file, or a table of ASVspoof 5 that has its scores too."""
@@ -247,11 +246,8 @@ class _Reading:
         relaxed = (RelaxedRule("no-attack", unnamed),) if unnamed else ()
         return replace(trials, relaxed=(*trials.relaxed, *relaxed))
 
-    def built(self, sides: dict[Side, JoinedSide]) -> LoadedTandem:
-        """Return the result; a countermeasure's speakers may be known from the verifier's protocol."""
-        if "cm" in sides and "asv" in sides and (sides["cm"].frame["speaker"] == "").all():
-            sides = {**sides, "cm": with_speakers(sides["cm"], sides["asv"].frame)}
-        parts = {} if self.asked.by is None else divide(sides)
+    def built(self, sides: dict[Side, JoinedSide], parts: dict[str, dict[Side, pl.DataFrame]]) -> LoadedTandem:
+        """Return the result."""
         return LoadedTandem(
             _scores({side: trials.frame for side, trials in sides.items()}),
             {name: table.format for name, table in self.tables.items() if table is not None},

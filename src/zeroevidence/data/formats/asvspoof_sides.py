@@ -19,7 +19,6 @@ from zeroevidence.data.formats.scores.layout import Role, Table, label_text, lab
 from zeroevidence.data.formats.scores.score_format import AUTO, ReadingOptions
 from zeroevidence.data.formats.scores.text_formats import ASVSPOOF5
 from zeroevidence.data.formats.scores.text_reader import read_text
-from zeroevidence.data.formats.text import FileProblems
 from zeroevidence.data.loaded_scores import RelaxedRule
 from zeroevidence.data.scores import KINDS
 from zeroevidence.errors import InputError, Problem, UsageError
@@ -149,13 +148,14 @@ def side_columns(table: Table, side: Side, *, key: bool) -> tuple[Table, int]:
     InputError
         When a column is missing as a whole.
     """
-    problems, kinds = FileProblems(table.name), KINDS[side]
+    problems, kinds = list(table.problems), KINDS[side]
     frame = _named_columns(table, side, key, problems) if table.format == ASVSPOOF5 else table.frame
     if "key" in frame.columns:
         keys = frame["key"]
         unknown = np.flatnonzero(~keys.is_in(list(kinds)).to_numpy())
         expected = f"{', '.join(kinds[:-1])} or {kinds[-1]}"
-        problems.add_rows(table, unknown, lambda at: f"unknown key {keys[int(unknown[at])]!r}; expected {expected}")
+        wrong = keys.gather(unknown)
+        problems += table.problems_of(unknown, lambda at: f"unknown key {wrong[at]!r}; expected {expected}")
     unnamed = 0
     if "attack" in frame.columns:
         frame, unnamed = _known_attacks(table, frame, kinds, problems)
@@ -163,10 +163,10 @@ def side_columns(table: Table, side: Side, *, key: bool) -> tuple[Table, int]:
         # A verifier's speaker of 2021 carries the channel behind the name; the person is the same on all channels.
         channel = pl.concat_str(pl.lit(_ABSENT), "codec", pl.lit(_ABSENT), "channel")
         frame = frame.with_columns(speaker=pl.col("enrol").str.strip_suffix(channel))
-    return replace(table, frame=frame, problems=(*table.problems, *problems.all())), unnamed
+    return replace(table, frame=frame, problems=tuple(problems)), unnamed
 
 
-def _named_columns(table: Table, side: Side, key: bool, problems: FileProblems) -> pl.DataFrame:
+def _named_columns(table: Table, side: Side, key: bool, problems: list[Problem]) -> pl.DataFrame:
     """Return the columns of one side of a table with a header, its scores as numbers."""
     label = "cm" if side == "cm" else "asv"
     needed = f"{label}_key" if key else f"{side}_score"
@@ -188,13 +188,13 @@ def _named_columns(table: Table, side: Side, key: bool, problems: FileProblems) 
         absent = cells[row] == _ABSENT
         return f"no {side} score here but on other lines; expected one" if absent else str(values[row])
 
-    problems.add_rows(table, wrong, reason)
+    problems += table.problems_of(wrong, reason)
     scores = [None if isinstance(value, str) else value for value in values]
     return frame.with_columns(score=pl.Series(scores, dtype=pl.Float64))
 
 
 def _known_attacks(
-    table: Table, frame: pl.DataFrame, kinds: tuple[str, ...], problems: FileProblems
+    table: Table, frame: pl.DataFrame, kinds: tuple[str, ...], problems: list[Problem]
 ) -> tuple[pl.DataFrame, int]:
     """Return the columns with "" for no attack, and how many rows have a name for none; add those that contradict."""
     attack = pl.col("attack")
@@ -213,7 +213,7 @@ def _known_attacks(
             return "a spoof whose attack is 'bonafide'; expected the name of an attack"
         return f"{wrong['key'][at]} speech with the attack {wrong['attack'][at]!r}; expected - or bonafide"
 
-    problems.add_rows(table, wrong["row"].to_numpy().astype(np.int64), reason)
+    problems += table.problems_of(wrong["row"].to_numpy(), reason)
     count = int(frame.select(unnamed.sum()).item())
     return frame.with_columns(attack=pl.when(none | unnamed).then(pl.lit("")).otherwise(attack)), count
 
@@ -301,7 +301,7 @@ def _misaligned(scores: Table, protocol: Table) -> list[Problem]:
     if here != there:
         message = f"{there} trials but {here} scores in {scores.name}; expected one for each, in the same order"
         return [Problem(protocol.name, None, message)]
-    problems, every_row = FileProblems(scores.name), np.arange(here)
+    every_row = np.arange(here)
     ours, theirs = scores.labels(every_row), protocol.labels(every_row)
     rows = np.flatnonzero(labels_differ(ours, theirs))
 
@@ -310,8 +310,7 @@ def _misaligned(scores: Table, protocol: Table) -> list[Problem]:
         labels = f"{label_text(ours, row)} here but {label_text(theirs, row)} in {protocol.where(row)}"
         return f"{labels}; expected the same on each line"
 
-    problems.add_rows(scores, rows, reason)
-    return problems.all()
+    return scores.problems_of(rows, reason)
 
 
 def disagreements(sides: Mapping[Side, JoinedSide]) -> list[Problem]:
@@ -319,7 +318,6 @@ def disagreements(sides: Mapping[Side, JoinedSide]) -> list[Problem]:
     if "cm" not in sides or "asv" not in sides:
         return []
     cm, asv = sides["cm"], sides["asv"]
-    problems = FileProblems(cm.table.name)
     verified = asv.frame.filter(pl.col("trial") != "").unique("trial", keep="first", maintain_order=True)
     both = cm.frame.with_row_index("row").join(verified, on="trial", how="inner", maintain_order="left")
     both = both.filter(
@@ -332,8 +330,7 @@ def disagreements(sides: Mapping[Side, JoinedSide]) -> list[Problem]:
         ours, theirs = (f"{row['key' + side]} {row['attack' + side]}".strip() for side in ("", "_right"))
         return f"{row['trial']!r} is {ours} here but {theirs} for the verifier ({asv.table.name}); expected the same"
 
-    problems.add_rows(cm.table, cm.rows[both["row"].to_numpy()], reason)
-    return problems.all() or _missing_attacks(cm, asv)
+    return cm.table.problems_of(cm.rows[both["row"].to_numpy()], reason) or _missing_attacks(cm, asv)
 
 
 def _missing_attacks(cm: JoinedSide, asv: JoinedSide) -> list[Problem]:
@@ -349,7 +346,12 @@ def _missing_attacks(cm: JoinedSide, asv: JoinedSide) -> list[Problem]:
 
 
 def with_speakers(cm: JoinedSide, asv: pl.DataFrame) -> JoinedSide:
-    """Return a countermeasure's trials with speakers from a verifier's targets and spoofs: a non-target is another."""
+    """Return a countermeasure's trials with speakers from a verifier's targets and spoofs, where it has none itself.
+
+    A non-target is another.
+    """
+    if (cm.frame["speaker"] != "").any():
+        return cm
     labelled = asv.filter((pl.col("key") != "nontarget") & (pl.col("trial") != "") & (pl.col("speaker") != ""))
     speakers = labelled.unique(["trial", "speaker"]).unique("trial", keep="none").select("trial", "speaker")
     frame = cm.frame.drop("speaker").join(speakers, on="trial", how="left", maintain_order="left")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from zeroevidence.data.audio import inaudible_reason, inspect_audio, load_speech, overlong_reason
-from zeroevidence.data.corpus import SEGMENT_RATE, Corpus, session_of
+from zeroevidence.data.corpus import SEGMENT_RATE, Corpus, Utterance, session_of
 from zeroevidence.data.files import is_file, naming_file, unreadable_reason
 from zeroevidence.data.formats.corpus_files import SAMPLES, CorpusRows, UtteranceRow, read_files
 from zeroevidence.data.formats.input_file import open_input
@@ -91,10 +91,10 @@ def _identity(row: UtteranceRow) -> tuple[object, ...]:
 
 def _repetitions(corpus: CorpusRows) -> list[Problem]:
     """Return the problems of identifiers that stand for different utterances."""
-    first: dict[str, UtteranceRow] = {}
+    first = {row.utterance.id: row for row in unique_rows(corpus)}
     problems = []
     for row in corpus.rows:
-        before = first.setdefault(row.utterance.id, row)
+        before = first[row.utterance.id]
         if before is row or (before.name != row.name and _identity(before) == _identity(row)):
             continue
         where = str(before.utterance.path) if before.line is None else f"{before.name}:{before.line}"
@@ -103,20 +103,23 @@ def _repetitions(corpus: CorpusRows) -> list[Problem]:
     return problems
 
 
+def _first_rows(corpus: CorpusRows, kind: Callable[[Utterance], object]) -> dict[str, list[UtteranceRow]]:
+    """Return for each speaker the first row of each kind of utterance; those without a kind do not count."""
+    first: dict[str, dict[object, UtteranceRow]] = defaultdict(dict)
+    for row in corpus.rows:
+        if (of_row := kind(row.utterance)) not in (None, ""):
+            first[row.utterance.speaker].setdefault(of_row, row)
+    return {speaker: list(rows.values()) for speaker, rows in first.items()}
+
+
 def _contradictions(corpus: CorpusRows) -> list[Problem]:
     """Return the problems of speakers whose sex changes between rows: two people with one name."""
-    first: dict[str, UtteranceRow] = {}
-    problems, reported = [], set()
-    for row in corpus.rows:
-        speaker, sex = row.utterance.speaker, row.utterance.attributes.get("sex")
-        if not sex:
-            continue
-        before = first.setdefault(speaker, row)
-        if before.utterance.attributes["sex"] != sex and speaker not in reported:
-            reported.add(speaker)
-            there = f"{before.utterance.attributes['sex']} at {before.name}:{before.line}"
-            reason = f"speaker {speaker!r} has sex {sex} here and {there}; are they two speakers with one name?"
-            problems.append(Problem(row.name, row.line, reason))
+    problems = []
+    for speaker, (before, *others) in _first_rows(corpus, lambda one: one.attributes.get("sex")).items():
+        there = f"{before.utterance.attributes.get('sex')} at {before.name}:{before.line}"
+        for row in others[:1]:
+            here = f"speaker {speaker!r} has sex {row.utterance.attributes['sex']} here"
+            problems.append(row.note(f"{here} and {there}; are they two speakers with one name?"))
     return problems
 
 
@@ -126,7 +129,7 @@ def _missing_sessions(corpus: CorpusRows) -> list[Problem]:
         return []
     rows = (row for row in corpus.rows if row.utterance.role != "train" and not session_of(row.utterance))
     reason = "has no session, but others have one; expected one for each"
-    return [Problem(row.name, row.line, f"utterance {row.utterance.id!r} {reason}") for row in rows]
+    return [row.note(f"utterance {row.utterance.id!r} {reason}") for row in rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,17 +182,16 @@ def examine_corpus(source: str | Path | CorpusRows, left_out: Collection[str] = 
 
 
 def _overlaps(corpus: CorpusRows) -> list[Problem]:
-    splits: dict[str, dict[str, UtteranceRow]] = defaultdict(dict)
-    for row in corpus.rows:
-        place = "train" if row.utterance.role == "train" else row.utterance.split
-        if place is not None:
-            splits[row.utterance.speaker].setdefault(place, row)
-    return [
-        Problem(row.name, row.line, f"speaker {name!r} is in {' and in '.join(rows)}; expected speakers in one of them")
-        for name, rows in splits.items()
-        if len(rows) > 1
-        for row in [list(rows.values())[-1]]
-    ]
+    problems = []
+    for name, rows in _first_rows(corpus, _place).items():
+        if len(rows) > 1:
+            places = " and in ".join(str(_place(row.utterance)) for row in rows)
+            problems.append(rows[-1].note(f"speaker {name!r} is in {places}; expected speakers in one of them"))
+    return problems
+
+
+def _place(utterance: Utterance) -> str | None:
+    return "train" if utterance.role == "train" else utterance.split
 
 
 def _not_enrolled(corpus: CorpusRows) -> list[Problem]:
@@ -199,33 +201,26 @@ def _not_enrolled(corpus: CorpusRows) -> list[Problem]:
         who = row.utterance.speaker, row.utterance.split
         if row.utterance.role == "trial" and who not in enrolled:
             missing[who].append(row)
-    reasons = {who: f"{len(rows)} trial{'s' * (len(rows) > 1)} of speaker {who[0]!r}" for who, rows in missing.items()}
-    return [Problem(missing[who][0].name, missing[who][0].line, f"{reasons[who]} without enrolment") for who in missing]
+    trials = (f"{len(rows)} trial{'s' * (len(rows) > 1)} of speaker {name!r}" for (name, _), rows in missing.items())
+    return [rows[0].note(f"{of} without enrolment") for of, rows in zip(trials, missing.values(), strict=True)]
 
 
 def _single_recordings(corpus: CorpusRows) -> list[Problem]:
-    files: dict[str, dict[Path, UtteranceRow]] = defaultdict(dict)
-    for row in corpus.rows:
-        if row.utterance.role is None:
-            files[row.utterance.speaker].setdefault(row.utterance.path, row)
-    once = [(name, row) for name, rows in files.items() if len(rows) == 1 for row in rows.values()]
+    files = _first_rows(corpus, lambda utterance: utterance.path if utterance.role is None else None)
     has = "has one utterance ({!r}): cannot be both enrolled and tried; is used for training alone"
-    return [Problem(row.name, row.line, f"speaker {name!r} {has.format(row.utterance.id)}") for name, row in once]
+    once = ((name, rows[0]) for name, rows in files.items() if len(rows) == 1)
+    return [row.note(f"speaker {name!r} {has.format(row.utterance.id)}") for name, row in once]
 
 
 def _single_sessions(corpus: CorpusRows) -> list[Problem]:
     """Return notes on speakers of one session: one for all of them where nobody has two."""
-    sessions: dict[str, dict[str, UtteranceRow]] = defaultdict(dict)
-    for row in corpus.rows:
-        if row.utterance.role is None and session_of(row.utterance):
-            sessions[row.utterance.speaker].setdefault(session_of(row.utterance), row)
-    once = [(name, row) for name, rows in sessions.items() if len(rows) == 1 for row in rows.values()]
+    sessions = _first_rows(corpus, lambda utterance: session_of(utterance) if utterance.role is None else None)
+    once = [(name, rows[0]) for name, rows in sessions.items() if len(rows) == 1]
     if once and len(once) == len(sessions):
         reason = "nobody was recorded in two sessions, so an audit cannot tell the room from the voice"
         return [Problem(once[0][1].name, None, reason)]
     has = "has one session ({!r}): cannot be enrolled and tried in different ones; is used for training alone"
-    reasons = [f"speaker {name!r} {has.format(session_of(row.utterance))}" for name, row in once]
-    return [Problem(row.name, row.line, reason) for (_, row), reason in zip(once, reasons, strict=True)]
+    return [row.note(f"speaker {name!r} {has.format(session_of(row.utterance))}") for name, row in once]
 
 
 def _check_file(file: tuple[Path, Sequence[UtteranceRow]]) -> CorpusReport:

@@ -18,7 +18,6 @@ from zeroevidence.data.files import is_file
 from zeroevidence.data.formats import text
 from zeroevidence.data.formats.input_file import InputFile, open_input, refuse_pickle
 from zeroevidence.data.formats.lists import read_speakers, table_rows
-from zeroevidence.data.formats.text import FileProblems
 from zeroevidence.data.json_values import shortened
 from zeroevidence.data.printable import compose, file_name_text, merge_spellings
 from zeroevidence.errors import InputError, Problem
@@ -46,11 +45,14 @@ class UtteranceRow:
     name: str
     line: int | None
 
+    def note(self, reason: str) -> Problem:
+        """Return a problem, or a note, of its line."""
+        return Problem(self.name, self.line, reason)
+
     def problem(self, reason: str) -> Problem:
         """Return a problem of its audio."""
-        if self.line is None:
-            return Problem(str(self.utterance.path), None, reason)
-        return Problem(self.name, self.line, f"{self.utterance.path}: {reason}")
+        path = str(self.utterance.path)
+        return Problem(path, None, reason) if self.line is None else self.note(f"{path}: {reason}")
 
 
 @dataclass(slots=True)
@@ -111,7 +113,7 @@ def read_table(source: InputFile, corpus: CorpusRows) -> None:
     """Read a table with a header: utterance, speaker and path, and role, split, start, end, attributes."""
     refuse_pickle(source, "frame[['utterance', 'speaker', 'path']].to_csv('utterances.tsv', sep='\\t', index=False)")
     source.check_text("a table of utterances")
-    problems = FileProblems(source.name)
+    problems = text.FileProblems(source.name)
     speakers = read_speaker_table(corpus.root / "speakers.tsv", corpus)
     for number, cells in table_rows(source, ("speaker", "path"), problems):
         role, split = cells.pop("role", "").lower(), cells.pop("split", "").lower()
@@ -148,20 +150,17 @@ def read_speaker_table(path: Path, corpus: CorpusRows) -> dict[str, dict[str, st
     """Return the attributes of the speakers of a table, where there is one."""
     if not path.is_file():
         return {}
-    speakers: dict[str, dict[str, str]] = {}
-    lines: dict[str, int] = {}
-    problems = FileProblems(str(path))
+    first: dict[str, tuple[dict[str, str], int]] = {}
+    problems = text.FileProblems(str(path))
     for number, cells in table_rows(open_input(path), ("speaker",), problems):
         speaker = compose(cells.pop("speaker"))
         attributes = _normalise(cells)
-        if speaker in speakers and speakers[speaker] != attributes:
-            reason = f"speaker {speaker!r} is described differently on line {lines[speaker]}"
+        earlier, line = first.setdefault(speaker, (attributes, number))
+        if earlier != attributes:
+            reason = f"speaker {speaker!r} is described differently on line {line}"
             problems.add(number, f"{reason}; are they two speakers with one name?")
-        else:
-            speakers[speaker] = attributes
-            lines.setdefault(speaker, number)
     corpus.problems += problems.all()
-    return speakers
+    return {speaker: attributes for speaker, (attributes, _) in first.items()}
 
 
 def _normalise(attributes: dict[str, str]) -> dict[str, str]:
@@ -179,8 +178,8 @@ def read_kaldi(folder: Path, corpus: CorpusRows) -> None:
     if not (folder / "utt2spk").is_file():
         corpus.problems.append(Problem(str(folder), None, "no utt2spk; expected one beside wav.scp"))
         return
-    listing, problems = read_speakers(open_input(folder / "utt2spk"))
-    corpus.problems += problems
+    listing, of_listing = read_speakers(open_input(folder / "utt2spk"))
+    corpus.problems += of_listing
     speakers = listing.speakers
     corpus.spellings |= listing.spellings
     sexes = _read_sexes(folder / "spk2gender", corpus)
@@ -192,26 +191,24 @@ def read_kaldi(folder: Path, corpus: CorpusRows) -> None:
     unlisted = 0
     entries = spans or {name: (line, name, None, None) for name, (line, _) in recordings.items()}
     source = str(folder / ("segments" if spans else "wav.scp"))
+    problems = text.FileProblems(source)
     for name, (line, recording, start, end) in entries.items():
         if lists and name not in listed:
             unlisted += 1
-            continue
-        if name not in speakers:
-            reason = f"no speaker for utterance {name!r} in utt2spk; expected a line for every utterance"
-            corpus.problems.append(Problem(source, line, reason))
+        elif name not in speakers:
+            problems.add(line, f"no speaker for utterance {name!r} in utt2spk; expected a line for every utterance")
         elif recording not in recordings:
-            reason = f"no recording {recording!r} in wav.scp; expected a line for every recording"
-            corpus.problems.append(Problem(source, line, reason))
+            problems.add(line, f"no recording {recording!r} in wav.scp; expected a line for every recording")
         else:
             sex = sexes.get(speakers[name], "")
             attributes = _normalise({"sex": sex}) if sex else {}
             roles: list[str | None] = [kind for kind, names in lists.items() if name in names] or [role]
             if len(roles) > 1:
-                reason = f"{name!r} is in enrolls and in trials; expected one of them"
-                corpus.problems.append(Problem(source, line, reason))
+                problems.add(line, f"{name!r} is in enrolls and in trials; expected one of them")
             audio = recordings[recording][1]
             utterance = Utterance(name, speakers[name], audio, roles[0], split, attributes, start, end)
             corpus.rows.append(UtteranceRow(utterance, source, line))
+    corpus.problems += problems.all()
     for kind, names in lists.items():
         for name in [name for name in names if name not in entries]:
             reason = f"{kind} utterance {name!r} is not in {Path(source).name}; expected its audio"
@@ -232,7 +229,7 @@ def _read_sexes(path: Path, corpus: CorpusRows) -> dict[str, str]:
     """Return the sex of each speaker of spk2gender, where there is such a file."""
     if not path.is_file():
         return {}
-    problems = FileProblems(str(path))
+    problems = text.FileProblems(str(path))
     sexes: dict[str, str] = {}
     for number, speaker, sex in text.two_columns(open_input(path), problems, "speaker f|m"):
         if sexes.setdefault(speaker, sex) != sex:
@@ -243,7 +240,7 @@ def _read_sexes(path: Path, corpus: CorpusRows) -> dict[str, str]:
 
 def scp_files(folder: Path, corpus: CorpusRows) -> dict[str, tuple[int, Path]]:
     """Return line and file of each recording of wav.scp."""
-    problems = FileProblems(str(folder / "wav.scp"))
+    problems = text.FileProblems(str(folder / "wav.scp"))
     recordings: dict[str, tuple[int, Path]] = {}
     for number, line in _lines(folder / "wav.scp", problems):
         name, _, rest = line.replace("\t", " ").partition(" ")
@@ -275,7 +272,7 @@ def _kaldi_segments(path: Path, corpus: CorpusRows) -> dict[str, tuple[int, str,
     """Return line, recording, start and end of each utterance of a segments file, whose times are in seconds."""
     if not path.is_file():
         return {}
-    problems = FileProblems(str(path))
+    problems = text.FileProblems(str(path))
     spans: dict[str, tuple[int, str, int | None, int | None]] = {}
     for number, line in _lines(path, problems):
         cells = compose(line).split()
@@ -300,7 +297,7 @@ def _trial_lists(folder: Path, corpus: CorpusRows) -> dict[str, list[str]]:
     for file, role, column in (("enrolls", "enrol", 0), ("trials", "trial", 1)):
         if not (folder / file).is_file():
             continue
-        problems = FileProblems(str(folder / file))
+        problems = text.FileProblems(str(folder / file))
         names: dict[str, None] = {}
         for number, line in _lines(folder / file, problems):
             cells = compose(line).split()
@@ -314,7 +311,7 @@ def _trial_lists(folder: Path, corpus: CorpusRows) -> dict[str, list[str]]:
     return lists
 
 
-def _lines(path: Path, problems: FileProblems) -> Iterator[tuple[int, str]]:
+def _lines(path: Path, problems: text.FileProblems) -> Iterator[tuple[int, str]]:
     return ((number, line.strip(" \t")) for number, line in text.full_lines(open_input(path).read(), problems))
 
 

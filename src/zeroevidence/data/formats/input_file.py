@@ -205,9 +205,8 @@ def open_frame(frame: Any, name: str) -> InputFile:
     try:
         table = narwhals.from_native(frame, eager_only=True)
     except TypeError:
-        raise InputError(
-            f"is a {type(frame).__name__}; expected a file, or a data frame in memory", path=name
-        ) from None
+        reason = f"is a {type(frame).__name__}; expected a file, or a data frame in memory"
+        raise InputError(reason, path=name) from None
     columns = {}
     for column in table.iter_columns():
         cells: Any = column.to_numpy() if column.dtype.is_numeric() else column.to_list()

@@ -13,7 +13,6 @@ from typing import Any
 from zeroevidence.data.corpus import SEGMENT_RATE
 from zeroevidence.data.formats import text
 from zeroevidence.data.formats.input_file import InputFile, open_input
-from zeroevidence.data.formats.text import FileProblems
 from zeroevidence.data.json_values import read_json, shortened
 from zeroevidence.data.printable import compose
 from zeroevidence.errors import InputError, Problem
@@ -49,7 +48,7 @@ class SpeakerList:
 
     def missing(self, ids: Iterable[str], kind: str) -> list[Problem]:
         """Return a problem for each identifier without a speaker; `kind` is what messages call the identifiers."""
-        problems = FileProblems(self.name)
+        problems = text.FileProblems(self.name)
         for name in ids:
             if self.speaker(name) is None:
                 expected = f"a {'line for' if self.rule is None else 'match in'} every {kind}"
@@ -59,18 +58,17 @@ class SpeakerList:
 
 def read_speakers(file: InputFile) -> tuple[SpeakerList, list[Problem]]:
     """Return the speakers of a Kaldi ``utt2spk`` file, `utterance speaker` on each line, and its problems."""
-    speakers: dict[str, str] = {}
-    lines: dict[str, int] = {}
-    problems = FileProblems(file.name)
+    first: dict[str, tuple[str, int]] = {}
+    problems = text.FileProblems(file.name)
     for number, utterance, speaker in text.two_columns(file, problems, "utterance speaker"):
-        if speakers.setdefault(utterance, speaker) != speaker:
-            earlier = f"{speakers[utterance]!r} (line {lines[utterance]})"
-            problems.add(number, f"{utterance!r} belongs to {speaker!r} here but to {earlier}; expected one speaker")
-        else:
-            lines.setdefault(utterance, number)
-    if not speakers and not problems:
+        earlier, line = first.setdefault(utterance, (speaker, number))
+        if earlier != speaker:
+            other = f"{earlier!r} (line {line})"
+            problems.add(number, f"{utterance!r} belongs to {speaker!r} here but to {other}; expected one speaker")
+    if not first and not problems:
         problems.add(None, "empty; expected one line per utterance: utterance speaker")
     written = "" if file.read().isascii() else file.read().decode("utf-8", "replace")
+    speakers = {utterance: speaker for utterance, (speaker, _) in first.items()}
     return SpeakerList(file.name, speakers, spellings=frozenset(written.split())), problems.all()
 
 
@@ -87,7 +85,7 @@ def read_sessions(path: str | Path) -> dict[str, frozenset[str]]:
     {'ada-1': ['monday'], 'ada': ['friday', 'monday']}
     """
     file = open_input(path)
-    problems = FileProblems(file.name)
+    problems = text.FileProblems(file.name)
     sessions: dict[str, set[str]] = defaultdict(set)
     for _, identifier, session in text.two_columns(file, problems, "identifier session"):
         sessions[identifier].add(session)
@@ -110,7 +108,7 @@ def read_prior(path: str | Path) -> dict[str, float]:
     {'ada': 0.75, 'bob': 0.25}
     """
     file = open_input(path)
-    problems = FileProblems(file.name)
+    problems = text.FileProblems(file.name)
     prior: dict[str, float] = {}
     for number, identity, written in text.two_columns(file, problems, "identity probability"):
         value = text.parse_score(written)
@@ -145,7 +143,7 @@ def read_transcripts(path: str | Path) -> dict[str, str]:
     """
     file = open_input(path)
     file.check_text("text: utterance word word ...")
-    problems = FileProblems(file.name)
+    problems = text.FileProblems(file.name)
     lines = ((number, compose(line).split() or [""]) for number, line in text.full_lines(file.read(), problems))
     return _each_once(((number, cells[0], " ".join(cells[1:])) for number, cells in lines), problems)
 
@@ -165,7 +163,7 @@ def read_durations(path: str | Path) -> dict[str, dict[str, list[float]]]:
     """
     file, columns = open_input(path), "utterance channel start duration phone"
     file.check_text(f"CTM: {columns}")
-    problems = FileProblems(file.name)
+    problems = text.FileProblems(file.name)
     durations: dict[str, dict[str, list[float]]] = {}
     for number, line in text.full_lines(file.read(), problems):
         cells = compose(line).split()
@@ -183,11 +181,11 @@ def read_durations(path: str | Path) -> dict[str, dict[str, list[float]]]:
 def read_classes(path: str | Path) -> dict[str, str]:
     """Return the class of each utterance, such as an emotion, `utterance class` on each line."""
     file = open_input(path)
-    problems = FileProblems(file.name)
+    problems = text.FileProblems(file.name)
     return _each_once(text.two_columns(file, problems, "utterance class"), problems)
 
 
-def _each_once(lines: Iterable[tuple[int, str, str]], problems: FileProblems) -> dict[str, str]:
+def _each_once(lines: Iterable[tuple[int, str, str]], problems: text.FileProblems) -> dict[str, str]:
     """Return the second column by the first, in which every utterance occurs once."""
     values: dict[str, str] = {}
     for number, name, value in lines:
@@ -214,7 +212,7 @@ _LONGEST_S = 1e9
 
 
 def table_rows(
-    source: InputFile, needed: tuple[str, ...], problems: FileProblems
+    source: InputFile, needed: tuple[str, ...], problems: text.FileProblems
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield number and cells by column name of each line below the header; `needed` are columns that must be there.
 
@@ -259,7 +257,7 @@ def _column(name: str) -> str:
     return next((key for key, names in _CORPUS_COLUMNS.items() if name in names), name)
 
 
-def _json_rows(source: InputFile, problems: FileProblems) -> Iterator[tuple[int, dict[str, str]]]:
+def _json_rows(source: InputFile, problems: text.FileProblems) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield number and fields of each line, as the cells of a table; lists and objects in it are left out.
 
     An `offset` in seconds, with or without a `duration`, becomes `start` and `end` in samples at 16 kHz.

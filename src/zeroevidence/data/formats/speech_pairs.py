@@ -17,7 +17,6 @@ from zeroevidence.data.formats import text
 from zeroevidence.data.formats.corpora import CorpusReport, examine_corpus, unique_rows
 from zeroevidence.data.formats.corpus_files import CorpusRows, UtteranceRow, read_files, read_kaldi, scp_files
 from zeroevidence.data.formats.input_file import open_input
-from zeroevidence.data.formats.text import FileProblems
 from zeroevidence.data.printable import compose
 from zeroevidence.data.waves import Wave
 from zeroevidence.errors import InputError, Problem
@@ -121,10 +120,8 @@ def examine_pairs(
     of_other_length = sum(check.other_length for check in checks)
     if of_other_length > _ONE_BY_ONE:
         checks = [replace(check, notes=()) if check.other_length else check for check in checks]
-        reason = (
-            f"{of_other_length} of {len(pairs)} recordings are longer or shorter than the originals by more than a half"
-        )
-        reason += "; that is so where speech is made anew, and where files do not belong together"
+        reason = f"{of_other_length} of {len(pairs)} recordings are longer or shorter than the originals by more than "
+        reason += "a half; that is so where speech is made anew, and where files do not belong together"
         notes = [Problem(str(anonymised), None, reason), *notes]
     affix = corpus.affix(anonymised) if pairs else None
     if affix is not None:
@@ -228,18 +225,6 @@ class KitReport:
         return f"{self.sets} sets, {self.trial_lists} lists of trials, {self.utterances} anonymised utterances"
 
 
-@dataclass(slots=True)
-class _Set:
-    """One set of original speech."""
-
-    folder: Path
-    rows: list[UtteranceRow]
-
-    @property
-    def name(self) -> str:
-        return self.folder.name
-
-
 def check_kit(folder: str | Path, suffix: str, tolerance: float = TOLERANCE, run: Run = Run()) -> KitReport:
     """Return the problems of the anonymised speech of a kit.
 
@@ -266,11 +251,11 @@ def check_kit(folder: str | Path, suffix: str, tolerance: float = TOLERANCE, run
     sets = _original_sets(data, suffix, problems)
     if not sets:
         raise InputError("no sets of speech; expected data/<set>/wav.scp", path=folder)
-    trial_sets = [speech for speech in sets if _TRIALS in speech.name]
+    trial_sets = [speech for speech in sets if _TRIALS in speech.root.name]
     for speech in trial_sets:
         problems += _trial_problems(speech, sets)
     problems += _overlap(sets)
-    pairs = [pair for speech in sets for pair in _pairs(speech, data / f"{speech.name}{suffix}", problems)]
+    pairs = [pair for speech in sets for pair in _pairs(speech, data / f"{speech.root.name}{suffix}", problems)]
     folders, step = set[Path](), run.progress(str(folder), "files")
     for done, (row, path) in enumerate(pairs, 1):
         reason = _audio_problem(row, path, tolerance, first=path.parent not in folders)
@@ -281,31 +266,31 @@ def check_kit(folder: str | Path, suffix: str, tolerance: float = TOLERANCE, run
     return KitReport(tuple(problems), len(sets), len(trial_sets), len(pairs))
 
 
-def _original_sets(data: Path, suffix: str, problems: list[Problem]) -> list[_Set]:
+def _original_sets(data: Path, suffix: str, problems: list[Problem]) -> list[CorpusRows]:
     """Return the sets of original speech: neither joined of others, nor anonymised by this or another system."""
-    sets: list[_Set] = []
+    sets: list[CorpusRows] = []
     for folder in sorted(file.parent for file in data.glob("*/wav.scp")):
         if folder.name.endswith((suffix, _DERIVED)):
             continue
         corpus = CorpusRows(folder)
         read_kaldi(folder, corpus)
         ids = {row.utterance.id for row in corpus.rows}
-        copied = [other for other in sets if folder.name.startswith(f"{other.name}_")]
+        copied = [other for other in sets if folder.name.startswith(f"{other.root.name}_")]
         if all(ids != {row.utterance.id for row in other.rows} for other in copied):
-            sets.append(_Set(folder, corpus.rows))
+            sets.append(corpus)
             problems += corpus.problems
     return sets
 
 
-def _trial_problems(trials: _Set, sets: Sequence[_Set]) -> list[Problem]:
+def _trial_problems(trials: CorpusRows, sets: Sequence[CorpusRows]) -> list[Problem]:
     """Return the problems of the key of a set: unknown labels, speakers that are not enrolled."""
-    file = trials.folder / "trials"
+    file = trials.root / "trials"
     if not file.is_file():
-        return [Problem(str(trials.folder), None, "no file named trials; expected the key")]
-    home = f"{trials.name.split(_TRIALS)[0]}{_ENROLLS}"
-    enrolled = next((speech for speech in sets if speech.name == home), None)
+        return [Problem(str(trials.root), None, "no file named trials; expected the key")]
+    home = f"{trials.root.name.split(_TRIALS)[0]}{_ENROLLS}"
+    enrolled = next((speech for speech in sets if speech.root.name == home), None)
     speakers = set() if enrolled is None else {row.utterance.speaker for row in enrolled.rows}
-    problems = FileProblems(str(file))
+    problems = text.FileProblems(str(file))
     for number, line in text.full_lines(open_input(file).read(), problems):
         cells = compose(line).split()
         if len(cells) != 3:
@@ -315,24 +300,24 @@ def _trial_problems(trials: _Set, sets: Sequence[_Set]) -> list[Problem]:
         elif enrolled is not None and cells[0] not in speakers:
             problems.add(number, f"{cells[0]!r} is not enrolled in {home}; expected one of its people")
     if enrolled is None:
-        return [Problem(str(trials.folder), None, f"no set named {home}; expected the enrolment"), *problems.all()]
+        return [Problem(str(trials.root), None, f"no set named {home}; expected the enrolment"), *problems.all()]
     return problems.all()
 
 
-def _overlap(sets: Sequence[_Set]) -> list[Problem]:
+def _overlap(sets: Sequence[CorpusRows]) -> list[Problem]:
     """Return the problems of speakers who are both trained on and evaluated."""
-    rows = [(row.utterance, speech) for speech in sets for row in speech.rows]
-    trained = {utterance.speaker: speech.name for utterance, speech in rows if utterance.role == "train"}
-    evaluated = {utterance.speaker: speech for utterance, speech in rows if utterance.role in ("enrol", "trial")}
+    rows = [(row.utterance, speech.root) for speech in sets for row in speech.rows]
+    trained = {utterance.speaker: home.name for utterance, home in rows if utterance.role == "train"}
+    evaluated = {utterance.speaker: str(home) for utterance, home in rows if utterance.role in ("enrol", "trial")}
     both = {name: f"speaker {name!r} is in {trained[name]}, too" for name in sorted(trained.keys() & evaluated.keys())}
-    return [Problem(str(evaluated[name].folder), None, f"{both[name]}; expected other people") for name in both]
+    return [Problem(evaluated[name], None, f"{reason}; expected other people") for name, reason in both.items()]
 
 
-def _pairs(original: _Set, folder: Path, problems: list[Problem]) -> list[tuple[UtteranceRow, Path]]:
+def _pairs(original: CorpusRows, folder: Path, problems: list[Problem]) -> list[tuple[UtteranceRow, Path]]:
     """Return each original utterance with its anonymised file; ids that only one of the two has are problems."""
     reason = unreadable_reason(folder, folder=True)
     if reason:
-        problems.append(Problem(str(folder), None, f"{reason}; expected the anonymised speech of {original.name}"))
+        problems.append(Problem(str(folder), None, f"{reason}; expected the anonymised speech of {original.root.name}"))
         return []
     if (folder / "wav.scp").is_file():
         corpus = CorpusRows(folder)
@@ -346,10 +331,10 @@ def _pairs(original: _Set, folder: Path, problems: list[Problem]) -> list[tuple[
         path = files.pop(row.utterance.id, None)
         if path is None:
             reason = f"{row.utterance.id!r} is not in {folder}; expected its anonymised speech"
-            problems.append(Problem(row.name, row.line, reason))
+            problems.append(row.note(reason))
         else:
             pairs.append((row, path))
-    reason = f"is not in {original.name}; expected the same utterances"
+    reason = f"is not in {original.root.name}; expected the same utterances"
     problems += [Problem(str(folder), None, f"{name!r} {reason}") for name in sorted(files)]
     return pairs
 

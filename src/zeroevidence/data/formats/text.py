@@ -5,23 +5,14 @@ from __future__ import annotations
 import codecs
 import csv
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
 
-from zeroevidence._typing import IntArray
 from zeroevidence.data.formats.input_file import TEXT, InputFile
 from zeroevidence.data.printable import compose
 from zeroevidence.errors import InputError, Problem
 
 LIMIT = 100_000
-
-
-class NumberedRows(Protocol):
-    """Rows that know the line of a file that they came from."""
-
-    def line(self, row: int) -> int | None:
-        """The line of a row, None where there is none to name."""
 
 
 class FileProblems:
@@ -31,48 +22,28 @@ class FileProblems:
     ----------
     name
         The file as the user wrote it.
-    limit
-        How many are listed; the others are counted.
     """
 
-    def __init__(self, name: str, limit: int | None = None) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self.limit = LIMIT if limit is None else limit
+        self.unlisted = 0  # how many there are beyond the limit
         self._listed: list[Problem] = []
-        self._unlisted = 0
 
     def __len__(self) -> int:
-        return len(self._listed) + self._unlisted
+        return len(self._listed) + self.unlisted
 
     def add(self, line: int | None, reason: str) -> None:
         """Add a problem of a line, or of the file as a whole."""
-        if len(self._listed) < self.limit:
+        if len(self._listed) < LIMIT:
             self._listed.append(Problem(self.name, line, reason))
         else:
-            self._unlisted += 1
-
-    def add_rows(self, table: NumberedRows, rows: IntArray, reason: Callable[[int], str]) -> None:
-        """Add a problem for each of these rows of a table; reasons beyond the limit are not written.
-
-        Parameters
-        ----------
-        table
-            What the rows are of.
-        rows
-            Their numbers.
-        reason
-            The reason for the row at a position of `rows`.
-        """
-        room = max(self.limit - len(self._listed), 0)
-        for at, row in enumerate(rows[:room].tolist()):
-            self.add(table.line(row), reason(at))
-        self._unlisted += max(len(rows) - room, 0)
+            self.unlisted += 1
 
     def all(self) -> list[Problem]:
         """The listed problems, and a last one that counts the others."""
-        if not self._unlisted:
+        if not self.unlisted:
             return self._listed
-        return [*self._listed, Problem(self.name, None, f"{self._unlisted} further problems are not listed")]
+        return [*self._listed, Problem(self.name, None, f"{self.unlisted} further problems are not listed")]
 
     def check(self, lister: str = "zeroevidence doctor") -> None:
         """Raise an error where there are any problems."""
@@ -186,6 +157,15 @@ def decode(line: bytes) -> tuple[str, str | None]:
     except UnicodeDecodeError as error:
         byte = line[error.start]
         return "", f"byte 0x{byte:02x} is not UTF-8 (is the file in Latin-1?); expected text in UTF-8"
+
+
+def strict_lines(file: InputFile) -> Iterator[tuple[int, str]]:
+    """Yield number and text of each line of a file; one that is not text is an error."""
+    for number, raw in numbered_lines(file.read()):
+        line, wrong = decode(raw)
+        if wrong:
+            raise InputError(wrong, path=file.name, line=number)
+        yield number, line
 
 
 def is_utf8(data: bytes) -> bool:

@@ -273,10 +273,7 @@ def collected_results(source: InputFile) -> Iterator[SummaryRow]:
     place = source.path.resolve()
     results = place.parent if place.name == _KIT_FILE else place.with_name(uncompressed_name(place.name))
     name, start, measures = "", 0, dict[str, float]()
-    for number, raw in text.numbered_lines(source.read()):
-        line, wrong = text.decode(raw)
-        if wrong:
-            raise InputError(wrong, path=source.name, line=number)
+    for number, line in text.strict_lines(source):
         content = " ".join(line.split())
         if content and not line.startswith((" ", "\t")):
             if measures:
@@ -286,10 +283,12 @@ def collected_results(source: InputFile) -> Iterator[SummaryRow]:
             name, start, measures = content, number, {}
             if content.startswith(("ASV-", "ASR-")):  # in a summary values stand on the same line
                 name, _, content = content.partition(" ")
-        if content and name.startswith("ASV-") and content != name:
+        if not content or content == name:
+            continue
+        if name.startswith("ASV-"):
             for part in _GLUED.sub("\n", content).split("\n"):
                 measures |= _measures(part, source.name, number)
-        elif content and name.startswith("ASR-") and content != name:
+        elif name.startswith("ASR-"):
             yield _recognition(name, results, content, number, source.name)
     if measures:
         yield _comparison(name, results, measures, start, source.name)

@@ -34,6 +34,7 @@ _ZEBRA = {
     "Cllr": ("cllr", 1.0),
     "min Cllr": ("cllr_min", 1.0),
 }
+_TASK = "Task"
 _ZEBRA_LABELS = {"System": "system", "Dataset": "dataset", "Gender": "sex"}
 _ZEBRA_TASKS: dict[str, Training] = {"o": "original", "a": "anonymised"}
 _SPEECH: dict[str, Training] = {"original": "original", "orig": "original"}
@@ -51,20 +52,25 @@ class _Line:
     file: str
     number: int
 
-    def rate(self, column: str, most: float = 100.0) -> float:
-        """Return a percentage as a fraction."""
+    def unexpected(self, column: str, expected: str) -> InputError:
+        """Return the error about a cell."""
+        return InputError(
+            f"{column} {self.cells.get(column, '')!r}; expected {expected}", path=self.file, line=self.number
+        )
+
+    def rate(self, column: str, most: float | None = 100.0, unit: float = 100.0) -> float:
+        """Return a percentage as a fraction, or a number of another unit; None for `most` allows any number."""
         value = text.parse_score(self.cells[column])
-        if isinstance(value, str) or not 0 <= value <= most:
-            expected = "a percentage from 0 to 100" if most == 100.0 else "a percentage"
-            raise InputError(f"{column} {self.cells[column]!r}; expected {expected}", path=self.file, line=self.number)
-        return value / 100
+        if isinstance(value, str) or (most is not None and not 0 <= value <= most):
+            kinds = {None: "a number", 100.0: "a percentage from 0 to 100"}
+            raise self.unexpected(column, kinds.get(most, "a percentage"))
+        return value / unit
 
     def speech(self, column: str) -> Training:
         """Return whether a column is original or anonymised."""
-        cell = self.cells.get(column, "")
-        if cell not in _SPEECH:
-            raise InputError(f"{column} {cell!r}; expected original or anon", path=self.file, line=self.number)
-        return _SPEECH[cell]
+        if self.cells.get(column, "") not in _SPEECH:
+            raise self.unexpected(column, "original or anon")
+        return _SPEECH[self.cells[column]]
 
 
 def is_summary(path: str | Path) -> bool:
@@ -80,7 +86,7 @@ def is_summary(path: str | Path) -> bool:
     if file.name.startswith(_RANKING):
         return True
     lines = head.split("\n")
-    if is_collected(lines[0]) or _is_zebra(lines[0]):
+    if is_collected(lines[0]) or _columns(lines[0].strip()):
         return True
     # the search for keys avoids a look at each line of a score file
     return all(key in head for key in _KEYS) and any(_columns(line) for line in lines)
@@ -93,9 +99,7 @@ def summaries(path: str | Path) -> list[Path]:
         if place.is_dir() and (place / "result.json").exists():
             return []
         if place.is_dir():
-            files = list(kit_files(place))
-            tables = [file for file in files if _TABLE.fullmatch(file.name) and is_summary(file)]
-            return [] if any(file.name == "scores" for file in files) else tables
+            return [] if any(file.name == "scores" for file in kit_files(place)) else find_tables(place)
     except (InputError, OSError, ValueError):
         return []
     return [place] if is_summary(place) else []
@@ -121,8 +125,6 @@ def read_summary(path: str | Path) -> list[SummaryRow]:
     source.check_text()
     if is_collected(source.read().partition(b"\n")[0].decode("utf-8", "replace")):
         return list(collected_results(source))
-    if _is_zebra(source.read().partition(b"\n")[0].decode("utf-8", "replace")):
-        return list(_zebra_rows(source))
     rows = [row for line in _lines(source) for row in _rows(line)]
     if not rows:
         needed = "dataset split and EER, WER or UAR"
@@ -130,40 +132,22 @@ def read_summary(path: str | Path) -> list[SummaryRow]:
     return rows
 
 
-def _is_zebra(line: str) -> bool:
-    """Return whether a first line is the heading of a table of ZEBRA."""
-    return {"Task", *_ZEBRA_LABELS, *_ZEBRA} <= set(_split(line.strip()))
-
-
-def _zebra_rows(source: InputFile) -> Iterator[SummaryRow]:
-    columns: list[str] = []
-    for number, raw in text.numbered_lines(source.read()):
-        line, wrong = text.decode(raw)
-        cells = _split(line)
-        if wrong or (columns and any(cells) and len(cells) != len(columns)):
-            raise InputError(wrong or f"{len(cells)} columns; expected {len(columns)}", path=source.name, line=number)
-        if not columns or not any(cells):
-            columns = columns or cells
-            continue
-        values = dict(zip(columns, cells, strict=True))
-        enrolment, _, trial = values["Task"].partition("-")
-        measures = {column: text.parse_score(values[column]) for column in _ZEBRA}
-        wrong_column = next((column for column, value in measures.items() if isinstance(value, str)), None)
-        if wrong_column is not None or not {enrolment, trial} <= set(_ZEBRA_TASKS):
-            column = wrong_column or "Task"
-            expected = "a number" if wrong_column else "o-o, o-a or a-a"
-            raise InputError(f"{column} {values[column]!r}; expected {expected}", path=source.name, line=number)
-        rates = {name: float(measures[column]) / unit for column, (name, unit) in _ZEBRA.items()}
-        labels = {label: values[column] for column, label in _ZEBRA_LABELS.items() if values[column]}
-        threat = threat_from_sides(_ZEBRA_TASKS[enrolment], _ZEBRA_TASKS[trial], None)
-        yield SummaryRow(labels, rates, threat, None, number)
+def _zebra_row(line: _Line) -> SummaryRow:
+    """Return the row of a line of a table of ZEBRA."""
+    rates = {name: line.rate(column, None, unit) for column, (name, unit) in _ZEBRA.items()}
+    enrolment, _, trial = line.cells[_TASK].partition("-")
+    if not {enrolment, trial} <= set(_ZEBRA_TASKS):
+        raise line.unexpected(_TASK, "o-o, o-a or a-a")
+    labels = {label: line.cells[column] for column, label in _ZEBRA_LABELS.items() if line.cells[column]}
+    threat = threat_from_sides(_ZEBRA_TASKS[enrolment], _ZEBRA_TASKS[trial], None)
+    return SummaryRow(labels, rates, threat, None, line.number)
 
 
 def _columns(line: str) -> list[str]:
     """Return the columns that a heading names; none where the line is no heading."""
     cells = _split(line)
-    measured = {_PRIVACY, *_UTILITY} & set(cells)
-    return cells if set(_KEYS) <= set(cells) and measured else []
+    of_kit = set(_KEYS) <= set(cells) and not {_PRIVACY, *_UTILITY}.isdisjoint(cells)
+    return cells if of_kit or {_TASK, *_ZEBRA_LABELS, *_ZEBRA} <= set(cells) else []
 
 
 def _split(line: str) -> list[str]:
@@ -174,10 +158,7 @@ def _lines(source: InputFile) -> Iterator[_Line]:
     system = _system(uncompressed_name(source.path.name))
     columns: list[str] = []
     training = _training(source.path.resolve().parent.name)
-    for number, raw in text.numbered_lines(source.read()):
-        line, wrong = text.decode(raw)
-        if wrong:
-            raise InputError(wrong, path=source.name, line=number)
+    for number, line in text.strict_lines(source):
         cells = _split(line)
         if not any(cells) or cells[0].startswith("----"):
             columns = []
@@ -208,6 +189,9 @@ def _system(name: str) -> str:
 
 def _rows(line: _Line) -> Iterator[SummaryRow]:
     """Yield the rows of one line; the recall of each emotion is a row of its own."""
+    if _TASK in line.cells:
+        yield _zebra_row(line)
+        return
     sex, _, part = line.cells.get("gender", "").partition("_")
     people = dataset_and_sex(line.cells["dataset"], sex or None, part or None)
     data = {"dataset": people.pop("dataset"), "split": line.cells["split"], **people}

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.data.trials import trials
 from zeroevidence.data.formats.scores.read import diagnose, read_scores
 from zeroevidence.data.formats.scores.score_format import ReadingOptions
 from zeroevidence.data.loaded_scores import RelaxedRule
@@ -22,17 +23,6 @@ def put(folder: Path, name: str, lines: list[str]) -> Path:
     return path
 
 
-def as_sets(data):
-    return {
-        (str(data.enrolments[e]), str(data.trials[t]), float(s), label)
-        for scores, pairs, label in (
-            (data.target, data.target_pairs, 1),
-            (data.nontarget, data.nontarget_pairs, 0),
-        )
-        for s, e, t in zip(scores, pairs.enrolment, pairs.trial, strict=True)
-    }
-
-
 def require_speakers(data):
     return (
         dict(zip(data.enrolments.tolist(), data.enrolment_speakers.tolist(), strict=True)),
@@ -47,7 +37,7 @@ def test_order_of_rows_does_not_matter(tmp_path, seed):
     found = read_scores(
         put(tmp_path, "s2", shuffle(SCORES, len(SCORES))), put(tmp_path, "k2", shuffle(KEY, len(KEY)))
     ).data
-    assert as_sets(found) == as_sets(wanted)
+    assert trials(found) == trials(wanted)
     assert require_speakers(found) == require_speakers(wanted)
     same = read_scores(put(tmp_path, "s3", shuffle(SCORES, len(SCORES))), tmp_path / "k").data
     assert np.array_equal(same.target, wanted.target)
@@ -80,12 +70,8 @@ def test_allow_missing(tmp_path):
     loaded = read_scores(scores, key, ReadingOptions(allow_missing=True))
     assert loaded.relaxed == (RelaxedRule("missing", 5),)
     assert loaded.data.trials.tolist() == ["u1", "u2"]
-    assert as_sets(loaded.data) == {
-        ("a", "u1", 0.5, 1),
-        ("a", "u2", 1.5, 0),
-        ("b", "u1", 2.5, 0),
-        ("b", "u2", 3.5, 1),
-    }
+    found = {("a", "u1"): (0.5, True), ("a", "u2"): (1.5, False), ("b", "u1"): (2.5, False), ("b", "u2"): (3.5, True)}
+    assert trials(loaded.data) == found
 
 
 def test_kaldi_speakers(tmp_path):

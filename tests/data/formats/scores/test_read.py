@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.data.trials import trials
 from zeroevidence.data.formats.scores.read import diagnose, read_scores
 from zeroevidence.data.formats.scores.score_format import ReadingOptions, format_names
-from zeroevidence.data.loaded_scores import LoadedScores
-from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, UsageError
 
 KEY = "1462 1462-1 target\n1462 1462-2 target\n1462 77-1 nontarget\n77 1462-1 nontarget\n77 77-1 target\n"
@@ -30,22 +29,6 @@ def put(folder: Path, name: str, text: str | bytes) -> Path:
     return path
 
 
-def trials(loaded: LoadedScores) -> dict[tuple[str, str], tuple[float, bool]]:
-    data = loaded.data
-    assert isinstance(data, Scores)
-    assert data.enrolments is not None
-    assert data.trials is not None
-    found = {}
-    for scores, pairs, label in (
-        (data.target, data.target_pairs, True),
-        (data.nontarget, data.nontarget_pairs, False),
-    ):
-        assert pairs is not None
-        for score, enrol, trial in zip(scores, pairs.enrolment, pairs.trial, strict=True):
-            found[str(data.enrolments[enrol]), str(data.trials[trial])] = (float(score), label)
-    return found
-
-
 def problems(folder: Path, scores: str | bytes, key: str | bytes | None = KEY, **options) -> list[str]:
     path = put(folder, "s", scores)
     key_path = None if key is None else put(folder, "k", key)
@@ -60,26 +43,10 @@ def problems(folder: Path, scores: str | bytes, key: str | bytes | None = KEY, *
 def test_kaldi(tmp_path):
     loaded = read_scores(put(tmp_path, "s", SCORES), put(tmp_path, "k", KEY))
     assert (loaded.format, loaded.key_format, loaded.relaxed) == ("kaldi", "kaldi", ())
-    assert trials(loaded) == WANTED
+    assert trials(loaded.data) == WANTED
     assert loaded.data.enrolments.tolist() == ["1462", "77"]
     assert loaded.data.trials.tolist() == ["1462-1", "1462-2", "77-1"]
     assert diagnose(tmp_path / "s", tmp_path / "k") == []
-
-
-def test_voxceleb(tmp_path):
-    scores = put(tmp_path, "s", "0.5 a/1.wav b/1.wav\n-1 a/1.wav c/1.wav\n")
-    loaded = read_scores(scores, put(tmp_path, "k", "0 a/1.wav c/1.wav\n1 a/1.wav b/1.wav\n"))
-    assert (loaded.format, loaded.key_format) == ("voxceleb", "voxceleb")
-    assert trials(loaded) == {("a/1.wav", "b/1.wav"): (0.5, True), ("a/1.wav", "c/1.wav"): (-1.0, False)}
-    assert loaded.data.speakers is None
-
-
-@pytest.mark.parametrize("separator", [",", "\t", " "])
-def test_score_label_header(tmp_path, separator):
-    text = "label score\ntarget 0.5\nnontarget 2\n".replace(" ", separator)
-    loaded = read_scores(put(tmp_path, "s", text))
-    assert loaded.format == "table"
-    assert (loaded.data.target.tolist(), loaded.data.nontarget.tolist()) == ([0.5], [2.0])
 
 
 @pytest.mark.parametrize("separator", [",", "\t", "  "])
@@ -88,7 +55,7 @@ def test_table(tmp_path, separator):
     path = put(tmp_path, "s.csv", "\n".join(row.replace(" ", separator) for row in rows))
     loaded = read_scores(path)
     assert loaded.format == "table"
-    assert trials(loaded) == {("a", "u1"): (0.5, True), ("a", "u2"): (1.0, False), ("b", "u1"): (10.0, False)}
+    assert trials(loaded.data) == {("a", "u1"): (0.5, True), ("a", "u2"): (1.0, False), ("b", "u1"): (10.0, False)}
 
 
 def test_table_with_key_and_table_as_key(tmp_path):
@@ -97,12 +64,12 @@ def test_table_with_key_and_table_as_key(tmp_path):
     assert (loaded.format, loaded.key_format) == ("table", "kaldi")
     again = read_scores(scores, put(tmp_path, "k2", "label\tenrol\ttrial\n0\ta\tv\n1\ta\tu\n"))
     assert again.key_format == "table"
-    assert trials(loaded) == trials(again) == {("a", "u"): (1.0, True), ("a", "v"): (2.0, False)}
+    assert trials(loaded.data) == trials(again.data) == {("a", "u"): (1.0, True), ("a", "v"): (2.0, False)}
 
 
 def test_quoted_cells(tmp_path):
     text = 'enrol,trial,score,label,note\n"a, b","u ""1""",0.5,target,\n"a, b", v ,"1",nontarget,"x"\n'
-    assert trials(read_scores(put(tmp_path, "s", text))) == {
+    assert trials(read_scores(put(tmp_path, "s", text)).data) == {
         ("a, b", 'u "1"'): (0.5, True),
         ("a, b", "v"): (1.0, False),
     }
@@ -110,7 +77,7 @@ def test_quoted_cells(tmp_path):
 
 def test_quotes_are_ordinary_between_blanks(tmp_path):
     loaded = read_scores(put(tmp_path, "s", '"a u 1 target\n"a v" 2 nontarget\n'))
-    assert trials(loaded) == {('"a', "u"): (1.0, True), ('"a', 'v"'): (2.0, False)}
+    assert trials(loaded.data) == {('"a', "u"): (1.0, True), ('"a', 'v"'): (2.0, False)}
 
 
 @pytest.mark.parametrize(
@@ -127,7 +94,7 @@ def test_quotes_are_ordinary_between_blanks(tmp_path):
     ],
 )
 def test_tolerated(tmp_path, change):
-    assert trials(read_scores(put(tmp_path, "s", change(SCORES)), put(tmp_path, "k", change(KEY)))) == WANTED
+    assert trials(read_scores(put(tmp_path, "s", change(SCORES)), put(tmp_path, "k", change(KEY))).data) == WANTED
 
 
 def test_identifiers_stay_as_they_are(tmp_path):
@@ -135,12 +102,12 @@ def test_identifiers_stay_as_they_are(tmp_path):
     scores = "".join(f"{one} {one}{one} {i}\n" for i, one in enumerate(ids))
     key = "".join(f"{one} {one}{one} {'target' if i % 2 else 'nontarget'}\n" for i, one in enumerate(ids))
     loaded = read_scores(put(tmp_path, "s", scores), put(tmp_path, "k", key))
-    assert trials(loaded) == {(one, one + one): (float(i), bool(i % 2)) for i, one in enumerate(ids)}
+    assert trials(loaded.data) == {(one, one + one): (float(i), bool(i % 2)) for i, one in enumerate(ids)}
 
 
 def test_standard_input(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(SCORES.encode())))
-    assert trials(read_scores("-", put(tmp_path, "k", KEY))) == WANTED
+    assert trials(read_scores("-", put(tmp_path, "k", KEY)).data) == WANTED
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"1 target\nx nontarget\n")))
     with pytest.raises(InputError, match=r"^<stdin>:2: score 'x' is not a number"):
         read_scores("-")
@@ -163,7 +130,7 @@ def test_unknown_options(tmp_path):
 def test_numeric_both_ways_is_what_the_key_says(tmp_path, form, scores):
     loaded = read_scores(put(tmp_path, "s", scores), put(tmp_path, "k", "1 11 target\n2 11 nontarget\n"))
     assert loaded.format == form
-    assert trials(loaded) == {("1", "11"): (0.5, True), ("2", "11"): (3.0, False)}
+    assert trials(loaded.data) == {("1", "11"): (0.5, True), ("2", "11"): (3.0, False)}
 
 
 def test_forced(tmp_path):
@@ -204,26 +171,10 @@ def test_ambiguous_header(tmp_path):
         (SCORES.replace("0.5", "٣"), KEY, "s:1: score '٣' is not a number"),
         (SCORES.replace("-1.25", "-1.25 7"), KEY, "s:2: 4 column(s); expected 3: enrol trial score"),
         (SCORES.replace(" -3", ""), KEY, "s:4: 2 column(s); expected 3: enrol trial score"),
-        (
-            SCORES,
-            KEY.replace("77 77-1 target", "77 77-1 Target"),
-            "k:5: unknown label 'Target'; expected target or",
-        ),
-        (
-            SCORES,
-            KEY + "77 77-1 nontarget\n",
-            "k:6: '77 77-1' is nontarget here but target before (first on line 5)",
-        ),
-        (
-            SCORES,
-            KEY + "77 77-1 target\n",
-            "k:6: duplicate of '77 77-1' (first on line 5); expected each pair once",
-        ),
-        (
-            SCORES + "77 77-1 2\n",
-            KEY,
-            "s:6: duplicate of '77 77-1' (first on line 5); expected each pair once",
-        ),
+        (SCORES, KEY.replace("77 77-1 target", "77 77-1 Target"), "k:5: unknown label 'Target'; expected target or"),
+        (SCORES, KEY + "77 77-1 nontarget\n", "k:6: '77 77-1' is nontarget here but target before (first on line 5)"),
+        (SCORES, KEY + "77 77-1 target\n", "k:6: duplicate of '77 77-1' (first on line 5); expected each pair once"),
+        (SCORES + "77 77-1 2\n", KEY, "s:6: duplicate of '77 77-1' (first on line 5); expected each pair once"),
         (SCORES + "9 77-1 2\n", KEY, "s:6: '9 77-1' is not in the key"),
         (SCORES, KEY + "\n9 77-1 target\n", "k:7: '9 77-1' has no score in"),
         (SCORES, SCORES, "k:1: column 3 holds numbers, not labels: are these scores?"),
@@ -243,11 +194,7 @@ def test_ambiguous_header(tmp_path):
         ('score,label\n"1,1\n2,0\n', None, "s:2: quotes do not match"),
         (SCORES.encode("utf-16"), KEY, "s:1: encoded in UTF-16; expected text in UTF-8"),
         (SCORES.replace(" -3", " -3\x0b"), KEY, "s:4: control character 0x0b; expected text in UTF-8"),
-        (
-            SCORES.replace("77-1", "é").encode("latin-1"),
-            KEY,
-            "s:3: byte 0xe9 is not UTF-8 (is the file in Latin-1?)",
-        ),
+        (SCORES.replace("77-1", "é").encode("latin-1"), KEY, "s:3: byte 0xe9 is not UTF-8 (is the file in Latin-1?)"),
         (b"\x1f\x8b\x08\0", KEY, "s: damaged: it does not unpack with gzip to its end"),
     ],
 )

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.data.trials import trials
 from tests.effort import repetitions, spread
 from tests.fuzz.damage.anything import damaged
 from tests.fuzz.oracle import COLUMNS, naive
@@ -22,14 +23,10 @@ from zeroevidence.errors import InputError
 
 
 def answer_of(data):
-    both = ((data.target, data.target_pairs, True), (data.nontarget, data.nontarget_pairs, False))
     if data.trials is None:
-        return sorted((float(score), label) for scores, _, label in both for score in scores)
-    return sorted(
-        (str(data.enrolments[e]), str(data.trials[t]), float(score), label)
-        for scores, pairs, label in both
-        for score, e, t in zip(scores, pairs.enrolment, pairs.trial, strict=True)
-    )
+        classes = data.nontarget.tolist(), data.target.tolist()
+        return sorted((score, bool(label)) for label in (0, 1) for score in classes[label])
+    return sorted((*names, *answer) for names, answer in trials(data).items())
 
 
 # Valid files to start from
@@ -37,8 +34,8 @@ def answer_of(data):
 
 def valid(form: str, rng: random.Random) -> tuple[bytes, bytes | None, str, str | None]:
     speakers = ["1462", "77", "p225"] if rng.random() < 0.5 else ["1462", "77", "251"]
-    trials = [f"{speaker}-{n}" if rng.random() < 0.8 else f"{n}{speaker}" for speaker in speakers for n in range(3)]
-    rows = [(s, t, rng.choice(["%.3f", "%.6e", "%g"]) % rng.gauss(0, 3), s in t) for s in speakers for t in trials]
+    tried = [f"{speaker}-{n}" if rng.random() < 0.8 else f"{n}{speaker}" for speaker in speakers for n in range(3)]
+    rows = [(s, t, rng.choice(["%.3f", "%.6e", "%g"]) % rng.gauss(0, 3), s in t) for s in speakers for t in tried]
     label = {True: "target", False: "nontarget"} if rng.random() < 0.7 else {True: "1", False: "0"}
     rng.shuffle(rows)
     if form == "two-column":

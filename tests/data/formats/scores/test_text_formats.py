@@ -103,7 +103,7 @@ SCORES, LABELS = np.array([2.5, 0.5, 1.5, -1.0]), np.array([1, 0, 1, 0])
     "save",
     [
         lambda path: np.savez(path, scores=SCORES, labels=LABELS),
-        lambda path: np.savez(path, scores=SCORES.astype(np.float32), labels=LABELS.astype(bool)),
+        lambda path: np.savez(path, scores=SCORES.astype(np.float32), hypothesis=LABELS.astype(bool)),  # as of lir
         lambda path: np.savez(path, SCORES, np.array(["target", "nontarget", "target", "nontarget"])),
         lambda path: np.save(path, np.stack((SCORES, LABELS))),
         lambda path: np.save(path, np.stack((SCORES, LABELS), axis=1)),

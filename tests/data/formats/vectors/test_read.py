@@ -7,12 +7,14 @@ import numpy as np
 import polars as pl
 import pytest
 
+from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.files import ArrayOnDisk
-from zeroevidence.data.formats.vectors.read import read_embeddings
-from zeroevidence.errors import InputError
+from zeroevidence.data.formats.vectors.read import read_embeddings, read_labelled, write_embeddings
+from zeroevidence.errors import InputError, UsageError
 
 VECTORS = np.array([[1.0, 2.5, -3.0], [0.5, 0.0, 4.0]], np.float32)
 NAMES, PEOPLE = ["u1", "u2"], ["s1", "s2"]
+VOICES = np.arange(6, dtype=np.float32).reshape(3, 2)
 
 
 def check(found, people=True):
@@ -183,3 +185,40 @@ def test_tables_without_features_are_refused(tmp_path):
     with pytest.raises(InputError, match="column a is empty") as caught:
         read_embeddings(path)
     assert caught.value.line == 3
+
+
+@pytest.fixture
+def made(tmp_path):
+    path = tmp_path / "voices.npz"
+    write_embeddings(Embeddings(VOICES, ["u1", "u2", "u3"], ["ada", "ada", "bob"], {"accent": ["n", "n", "s"]}), path)
+    return path
+
+
+def test_no_file_is_replaced_unasked_and_the_name_says_the_format(made, tmp_path):
+    before = made.read_bytes()
+    with pytest.raises(UsageError, match="exists"):
+        write_embeddings(Embeddings(VOICES), made)
+    assert made.read_bytes() == before
+    write_embeddings(Embeddings(VOICES), made, overwrite=True)
+    assert read_embeddings(made).speakers is None
+    with pytest.raises(UsageError, match=r"ends in \.npz"):
+        write_embeddings(Embeddings(VOICES), tmp_path / "voices.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["voices.npz"]
+
+
+@pytest.mark.parametrize("lines", ["ada f\nbob m\n", "u1 f\nu2 f\nu3 m\n", "u3 m\nada f\n"])
+def test_labels_by_utterance_or_by_speaker(made, tmp_path, lines):
+    labels = tmp_path / "labels"
+    labels.write_text(lines)
+    found = read_labelled(made, "sex", labels=labels)
+    assert found.attributes["sex"].tolist() == ["f", "f", "m"]
+    assert found.attributes["accent"].tolist() == ["n", "n", "s"]
+    assert "sex" not in read_labelled(made, "sex").attributes
+
+
+def test_a_voice_without_a_label_is_named(made, tmp_path):
+    labels = tmp_path / "labels"
+    labels.write_text("ada f\n")
+    with pytest.raises(InputError, match="no label for 'u3'") as error:
+        read_labelled(made, "sex", labels=labels)
+    assert error.value.path == str(labels)

@@ -13,7 +13,6 @@ from zeroevidence._typing import BoolArray, IntArray, StrArray
 from zeroevidence.data.formats.lists import SpeakerList
 from zeroevidence.data.formats.scores.layout import Table, label_text, labels_differ
 from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Duplicates, ReadingOptions
-from zeroevidence.data.formats.text import FileProblems
 from zeroevidence.data.loaded_scores import RelaxedRule, composed_rule
 from zeroevidence.data.preparing import acquired_scores
 from zeroevidence.data.scores import Pairs, Scores, distinct_speakers, frozen
@@ -202,7 +201,6 @@ def _repetitions(table: Table, again: IntArray, first: IntArray, duplicates: Dup
     """Return the problems of pairs that occur twice."""
     now, before = table.labels(again), table.labels(first)
     contradict = labels_differ(now, before)
-    problems = FileProblems(table.name)
     advice = ", or --trial-columns with what tells them apart" if len(table.titles) > len(table.frame.columns) else ""
     reported = np.flatnonzero(contradict | (duplicates == "error"))
 
@@ -214,8 +212,7 @@ def _repetitions(table: Table, again: IntArray, first: IntArray, duplicates: Dup
             return f"{name!r} {labels}{earlier}; expected one label"
         return f"duplicate of {name!r}{earlier}; expected each pair once{advice}"
 
-    problems.add_rows(table, again[reported], reason)
-    return problems.all()
+    return table.problems_of(again[reported], reason)
 
 
 def _absent(
@@ -229,12 +226,10 @@ def _absent(
         return [Problem(scores.name, scores.line(0), reason)]
     if allow_missing:
         return []
-    here, there = FileProblems(scores.name), FileProblems(key.name)
     reason = f"is not in the key {key.name}; expected a trial of the key"
-    here.add_rows(scores, without_key, lambda at: f"{scores.pair(int(without_key[at]))!r} {reason}")
     lacking = f"has no score in {scores.name}; expected one"
-    there.add_rows(key, without_score, lambda at: f"{key.pair(int(without_score[at]))!r} {lacking}")
-    return here.all() + there.all()
+    here = scores.problems_of(without_key, lambda at: f"{scores.pair(int(without_key[at]))!r} {reason}")
+    return here + key.problems_of(without_score, lambda at: f"{key.pair(int(without_score[at]))!r} {lacking}")
 
 
 def _contradictions(scores: Table, key: Table, place: IntArray) -> list[Problem]:
@@ -242,7 +237,6 @@ def _contradictions(scores: Table, key: Table, place: IntArray) -> list[Problem]
     rows = np.flatnonzero(place >= 0) if scores.has("label") or scores.has("key") else place[:0]
     ours, theirs = scores.labels(rows), key.labels(place[rows])
     differing = np.flatnonzero(labels_differ(ours, theirs))
-    problems = FileProblems(scores.name)
 
     def reason(at: int) -> str:
         i = int(differing[at])
@@ -250,8 +244,7 @@ def _contradictions(scores: Table, key: Table, place: IntArray) -> list[Problem]
         labels = f"is {label_text(ours, i)} here but {label_text(theirs, i)} in {where}"
         return f"{scores.pair(row)!r} {labels}; expected the same label"
 
-    problems.add_rows(scores, rows[differing], reason)
-    return problems.all()
+    return scores.problems_of(rows[differing], reason)
 
 
 def _compact(ids: pl.Series, codes: IntArray) -> tuple[pl.Series, IntArray]:
@@ -376,7 +369,6 @@ def _speaker_column(
     names = table.frame[column]
     _, first = np.unique(codes, return_index=True)
     speakers = names.gather(rows[first])
-    problems = FileProblems(table.name)
     wrong = np.flatnonzero((names.gather(rows) != speakers.gather(codes)).to_numpy())
 
     def reason(at: int) -> str:
@@ -384,5 +376,4 @@ def _speaker_column(
         here, before = names[int(rows[wrong[at]])], speakers[code]
         return f"{column} of {ids[code]!r} is {here!r} here but {before!r} elsewhere; expected one speaker"
 
-    problems.add_rows(table, rows[wrong], reason)
-    return _strings(speakers), problems.all()
+    return _strings(speakers), table.problems_of(rows[wrong], reason)

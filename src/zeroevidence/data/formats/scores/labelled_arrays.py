@@ -124,23 +124,6 @@ def read_hdf5(source: InputFile, role: Role) -> Table:
     InputError
         When the file lacks a dataset or their shapes do not fit.
     """
-    models, segments, values, mask = _contents(source, role)
-    if role == "key":
-        invalid = values[~np.isin(values, (-1, 0, 1))]
-        if invalid.size:
-            raise InputError(f"trial_mask holds {invalid.flat[0]:g}; expected 1, -1 or 0", path=source.name)
-        mask = values
-    rows, columns = np.nonzero(np.ones(values.shape, bool) if mask is None else mask)
-    if not len(rows):
-        raise InputError("empty: its mask selects no trial; expected at least one", path=source.name)
-    selected = values[rows, columns]
-    frame = pl.DataFrame({"enrol": pl.Series(models)[rows], "trial": pl.Series(segments)[columns]})
-    value = pl.Series("label", selected > 0) if role == "key" else pl.Series("score", selected)
-    return Table(source.name, _BOSARIS, frame.with_columns(value), None)
-
-
-def _contents(source: InputFile, role: Role) -> tuple[StrArray, StrArray, Any, Any | None]:
-    """Return models, segments, the values of each pair, and the mask of those that were scored."""
     h5py = optional("h5py", "hdf5", f"{source.name}: reading BOSARIS files (HDF5)")
     place = source.path if source.held is None else BytesIO(source.held)
     with reading_file(source.name, "HDF5"), h5py.File(place, "r") as file:
@@ -152,7 +135,19 @@ def _contents(source: InputFile, role: Role) -> tuple[StrArray, StrArray, Any, A
         else:
             values = _matrix(file, ("trial_mask",) if role == "key" else ("scores", "score_mat"), shape)
         masked = role == "scores" and "score_mask" in file
-        return models, segments, values, _matrix(file, ("score_mask",), values.shape) if masked else None
+        mask = _matrix(file, ("score_mask",), shape) if masked else np.ones(shape, bool)
+    if role == "key":
+        invalid = values[~np.isin(values, (-1, 0, 1))]
+        if invalid.size:
+            raise InputError(f"trial_mask holds {invalid.flat[0]:g}; expected 1, -1 or 0", path=source.name)
+        mask = values
+    rows, columns = np.nonzero(mask)
+    if not len(rows):
+        raise InputError("empty: its mask selects no trial; expected at least one", path=source.name)
+    selected = values[rows, columns]
+    frame = pl.DataFrame({"enrol": pl.Series(models)[rows], "trial": pl.Series(segments)[columns]})
+    value = pl.Series("label", selected > 0) if role == "key" else pl.Series("score", selected)
+    return Table(source.name, _BOSARIS, frame.with_columns(value), None)
 
 
 def only_array(source: InputFile) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal, TypeAlias
@@ -12,7 +13,6 @@ import polars as pl
 
 from zeroevidence._typing import BoolArray, IntArray
 from zeroevidence.data.formats import text
-from zeroevidence.data.formats.text import FileProblems
 from zeroevidence.data.loaded_scores import POSITIVE_RATIO, LlrUnit, natural_llrs
 from zeroevidence.errors import InputError, Problem
 
@@ -116,9 +116,8 @@ class Layout:
     @property
     def unit(self) -> LlrUnit | None:
         """The unit of likelihood ratios that the column of scores is called by."""
-        return (
-            column_unit(self.titles[self.columns.index("score")]) if self.titles and "score" in self.columns else None
-        )
+        named = self.titles and "score" in self.columns
+        return column_unit(self.titles[self.columns.index("score")]) if named else None
 
 
 def sample_lines(data: bytes, name: str) -> Lines:
@@ -210,6 +209,14 @@ class Table:
         names = (str(self.frame[column][row]) for column in ("enrol", "trial") if self.has(column))
         return " ".join(filter(None, names))
 
+    def problems_of(self, rows: IntArray, reason: Callable[[int], str]) -> list[Problem]:
+        """Return a problem for each of these rows, up to a limit; `reason` gives that at a position of `rows`."""
+        problems = text.FileProblems(self.name)
+        for at, row in enumerate(rows[: text.LIMIT].tolist()):
+            problems.add(self.line(row), reason(at))
+        problems.unlisted = max(len(rows) - text.LIMIT, 0)
+        return problems.all()
+
     def labels(self, rows: IntArray) -> pl.DataFrame:
         """Return what some rows are labelled as, in words, "" where that is unknown."""
         labels = {column: self.frame[column][rows] for column in _LABELS if self.has(column)}
@@ -234,12 +241,11 @@ def labelled_by_people(table: Table, *, named: bool) -> Table:
     people = pl.DataFrame({name: column.cast(pl.String) for name, column in columns.items()})
     if not table.has("enrol") and not table.has("trial"):  # people alone: every line is a trial of its own
         people = people.with_columns(enrol="enrol_speaker", trial=pl.int_range(pl.len()).cast(pl.String))
-    problems = FileProblems(table.name)
     unknown = ((people["enrol_speaker"] == "") | (people["trial_speaker"] == "")).arg_true().to_numpy()
-    problems.add_rows(table, unknown, lambda _: "no label, and the people of both sides are not named; expected them")
+    reason = "no label, and the people of both sides are not named; expected them"
+    problems = table.problems_of(unknown, lambda _: reason)
     label = people["enrol_speaker"] == people["trial_speaker"]
-    frame = table.frame.with_columns(*people, label=label)
-    return replace(table, frame=frame, problems=(*table.problems, *problems.all()))
+    return replace(table, frame=table.frame.with_columns(*people, label=label), problems=(*table.problems, *problems))
 
 
 def labels_differ(ours: pl.DataFrame, theirs: pl.DataFrame) -> BoolArray:
@@ -278,7 +284,6 @@ def with_measured_scores(table: Table, unit: LlrUnit | None, infinite: str | Non
     if failed is not None:  # null is a problem already
         refused = refused | table.frame["score"].is_nan().fill_null(False).to_numpy()
     rows = np.flatnonzero(refused)
-    problems = FileProblems(table.name)
 
     def reason(at: int) -> str:
         row = int(rows[at])
@@ -293,7 +298,7 @@ def with_measured_scores(table: Table, unit: LlrUnit | None, infinite: str | Non
             return f"{ratio} is infinite evidence; expected a finite positive one{infinite}"
         return f"score '{written[row]}'{where} is not finite; expected a finite number{infinite}"
 
-    problems.add_rows(table, rows, reason)
-    ordered = sorted((*table.problems, *problems.all()), key=lambda item: (item.line is None, item.line or 0))
+    problems = (*table.problems, *table.problems_of(rows, reason))
     frame = table.frame if unit is None else table.frame.with_columns(score=scores)
-    return replace(table, frame=frame, problems=tuple(ordered) if len(rows) else table.problems)
+    ordered = sorted(problems, key=lambda item: (item.line is None, item.line or 0))
+    return replace(table, frame=frame, problems=tuple(ordered))

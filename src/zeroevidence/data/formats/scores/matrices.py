@@ -16,7 +16,6 @@ from zeroevidence.data.formats.input_file import EXPORT, NPY, NPZ, TEXT, Contain
 from zeroevidence.data.formats.lists import SpeakerList
 from zeroevidence.data.formats.scores.detect import ONE_NUMBER
 from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, FailingMatrix, Matrix, ScoreFormat
-from zeroevidence.data.formats.text import FileProblems
 from zeroevidence.data.formats.vectors.kaldi import read_ark, stack_vectors
 from zeroevidence.data.json_values import shortened
 from zeroevidence.data.matrix import ScoreMatrix
@@ -176,7 +175,7 @@ def read_archive(file: InputFile, key: InputFile | None, speakers: SpeakerList |
 
 def _mated(trials: list[str], identities: int, key: InputFile, name: str) -> IntArray:
     """Return the column of each trial's speaker."""
-    problems = FileProblems(key.name)
+    problems = text.FileProblems(key.name)
     column: dict[str, int] = {}
     present = set(map(compose, trials))
     for number, trial, written in text.two_columns(key, problems, "trial number"):

@@ -110,7 +110,7 @@ def _attempt(
     options.check(format_names(), ("error", "keep-last"))
     if [str(name) for name in (path, key_path, options.speakers) if isinstance(name, (str, Path))].count("-") > 1:
         raise UsageError("standard input can be only one of scores, key and speakers")
-    scores, key, speaker_file, problems = _open_files(path, key_path, options.speakers)
+    (scores, key, speaker_file), problems = _open_files(path, key_path, options.speakers)
     if scores is None or problems:
         return None, problems
     rule = options.speaker_rule
@@ -135,7 +135,7 @@ def _attempt(
 
 def _open_files(
     path: str | Path | IntoDataFrame, key: str | Path | IntoDataFrame | None, speakers: str | Path | None
-) -> tuple[InputFile | None, InputFile | None, InputFile | None, list[Problem]]:
+) -> tuple[list[InputFile | None], list[Problem]]:
     """Open scores, key and speakers, those of a Kaldi data folder by their names in it; list those that are missing."""
     if speakers is not None and is_folder(speakers):
         speakers = Path(speakers) / "utt2spk"
@@ -155,7 +155,7 @@ def _open_files(
                 if binary_format(file, AUTO) is None:
                     refuse_binary(file, expected)
         files.append(file)
-    return files[0], files[1], files[2], problems
+    return files, problems
 
 
 def _read_matrix(
@@ -330,11 +330,10 @@ def read_score_lists(
     >>> loaded.data.target, loaded.data.nontarget
     (array([2.1, 1.7]), array([ 0.3, -1. ]))
     """
-    problems = diagnose_lists(targets, nontargets, options)
+    tables, problems = _attempt_lists(targets, nontargets, options)
     if problems:
         raise InputError.of(problems)
-    tables = [_list_table(open_input(path)) for path in (targets, nontargets)]
-    target, nontarget = (_measured(table, options).frame["score"].to_numpy() for table in tables)
+    target, nontarget = (table.frame["score"].to_numpy() for table in tables)
     relaxed = _unit_rule(options.llr, tables[0].unit, len(target) + len(nontarget))
     data, failures = acquired_scores(target, nontarget)
     relaxed += (*infinite_rule(target, nontarget), *failures)
@@ -345,20 +344,26 @@ def diagnose_lists(
     targets: str | Path, nontargets: str | Path, options: ReadingOptions = ReadingOptions()
 ) -> list[Problem]:
     """Return every problem that `read_score_lists` would meet."""
+    return _attempt_lists(targets, nontargets, options)[1]
+
+
+def _attempt_lists(
+    targets: str | Path, nontargets: str | Path, options: ReadingOptions
+) -> tuple[list[Table], list[Problem]]:
+    """Return the tables of both lists, and every reason why they cannot be used."""
     if "-" in (str(targets), str(nontargets)):
         raise UsageError("lists of scores are read twice, so standard input cannot be one; expected two files")
     problems: list[Problem] = []
-    units = []
+    tables = []
     for path in (targets, nontargets):
         with collecting(problems):
-            table = _measured(_list_table(open_input(path)), options)
-            problems += table.problems
-            units.append(table.unit)
-    if options.llr is None and len(set(units)) > 1:
-        names = [unit or "scores" for unit in units]
+            tables.append(_measured(_list_table(open_input(path)), options))
+            problems += tables[-1].problems
+    names = [table.unit or "scores" for table in tables]
+    if options.llr is None and len(set(names)) > 1:
         reason = f"{names[1]} by the name of the column, but {names[0]} in {targets}; expected one unit, or --llr"
         problems.append(Problem(str(nontargets), None, reason))
-    return problems
+    return tables, problems
 
 
 def is_score_list(path: str | Path) -> bool:

@@ -24,7 +24,6 @@ from zeroevidence.data.formats.scores.layout import (
 )
 from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Binary, Columns, FirstLines, ScoreFormat
 from zeroevidence.data.formats.scores.text_reader import read_text
-from zeroevidence.data.formats.text import FileProblems
 from zeroevidence.data.scores import KINDS
 from zeroevidence.errors import InputError
 
@@ -36,9 +35,8 @@ _FIRST_SIDE = "a"
 def sre_layout(lines: Lines, _name: str) -> Layout | None:
     """Return the columns that the first line names; commas, tabs or blanks separate them."""
     number, line = lines[0]
-    for separator in ("\t", ",", " "):
-        cells = text.split(line, separator)
-        columns = () if isinstance(cells, str) else tuple(_SRE_COLUMNS.get(cell.lower(), "") for cell in cells)
+    for separator, cells in _splits(line, "\t, "):
+        columns = tuple(_SRE_COLUMNS.get(cell.lower(), "") for cell in cells)
         if {"enrol", "trial"} <= set(columns) and len(set(columns) - {""}) == sum(map(bool, columns)):
             return Layout(_SRE, columns, separator, number)
     return None
@@ -64,43 +62,12 @@ _ASVSPOOF5_COLUMNS = {
     **{f"{side}{mark}label": f"{side}_key" for side in ("cm", "asv") for mark in "-_"},
     **dict.fromkeys(("attack", "attack_anon"), "attack"),
 }
-_ASVSPOOF_COLUMNS: dict[str, dict[Role, str]] = {
-    "2019": {
-        "cm": "trial attack key score",
-        "asv": "attack key score",
-        "cm_key": "speaker trial environment attack key",
-        "asv_key": "enrol trial attack key",
-    },
-    "2021": {
-        "cm": "trial score",
-        "asv": "enrol trial score",
-        "cm_key": "speaker trial codec channel attack key trim phase",
-        "asv_key": "enrol trial codec channel attack key trim phase",
-    },
-    "adcf": {"asv": "enrol trial score key"},
-    "2021 DF": {"cm_key": "speaker trial codec channel attack key trim phase vocoder task team gender_pair language"},
-    "2021 PA": {"cm_key": "speaker trial asv_room asv_mic dis_to_asv att_room att_mic att_d att_to_spk key trim phase"},
-    "5 track 1": {"cm_key": "speaker trial gender codec codec_q codec_seed attack_tag attack key tmp"},
-    "5 track 2": {"asv_key": "enrol trial gender attack key"},
-}
-_ASVSPOOF_DESCRIPTIONS = {
-    "2019": "ASVspoof 2019, `trial attack key score` of a countermeasure, `attack key score` of a verifier",
-    "2021": "ASVspoof 2021, `trial score` of a countermeasure, `enrol trial score` of a verifier",
-    "adcf": "a-DCF, `enrol trial score key` of a verifier",
-    "2021 DF": "key of the deepfake task of ASVspoof 2021",
-    "2021 PA": "key of the physical access task of ASVspoof 2021",
-    "5 track 1": "protocol of the first track of ASVspoof 5",
-    "5 track 2": "protocol of the second track of ASVspoof 5",
-}
 
 
 def asvspoof5_layout(lines: Lines, name: str) -> Layout | None:
     """Return the layout of a first line that names a known column beside the file names."""
     number, line = lines[0]
-    for separator in (",", " "):
-        cells = text.split(line, separator)
-        if isinstance(cells, str):
-            continue
+    for separator, cells in _splits(line, ", "):
         columns = tuple(_ASVSPOOF5_COLUMNS.get(cell.lower(), "") for cell in cells)
         named = Counter(filter(None, columns))
         if "trial" not in named or named.total() < 2 or any(map(text.is_number, cells)):
@@ -111,11 +78,6 @@ def asvspoof5_layout(lines: Lines, name: str) -> Layout | None:
             raise InputError(f"columns {both} mean the same; expected one", path=name, line=number)
         return Layout(ASVSPOOF5, columns, separator, number, tuple(cells))
     return None
-
-
-for _place, (_name, _roles) in enumerate(_ASVSPOOF_COLUMNS.items(), 200):
-    _columns = Columns(tandem={role: tuple(columns.split()) for role, columns in _roles.items()})
-    SCORE_FORMATS.add(ScoreFormat(name=_name, description=_ASVSPOOF_DESCRIPTIONS[_name], text=_columns, place=_place))
 
 
 _TABLE = "table"
@@ -132,7 +94,7 @@ _TABLE_COLUMNS = {
     **dict.fromkeys(("label", "labels", "target", "is_target"), "label"),
     **dict.fromkeys(("hypothesis", "same-source", "same_source", "same source"), "label"),
 }
-_SEPARATORS = (",", ";", "\t")
+_SEPARATORS = ",;\t"
 _ENDINGS = ("score", "label")  # of the names of columns that may hold them, such as sasv_label
 
 
@@ -160,9 +122,8 @@ def unknown_layout(lines: Lines, name: str) -> Layout | None:
     Numbers stand below a name, and no name stands below itself, as it would if the first line were a line like others.
     """
     number, line = lines[0]
-    for separator in _SEPARATORS:
-        cells = text.split(line, separator)
-        if isinstance(cells, str) or len(cells) < 2 or any(map(text.is_number, cells)) or len(set(cells)) < len(cells):
+    for separator, cells in _splits(line, _SEPARATORS):
+        if len(cells) < 2 or any(map(text.is_number, cells)) or len(set(cells)) < len(cells):
             continue
         rows = [row for _, line in lines[1:] if isinstance(row := text.split(line, separator), list)]
         columns = list(zip(*(row for row in rows if len(row) == len(cells)), strict=True))
@@ -226,9 +187,9 @@ def column_meanings(
     return tuple(meaning)
 
 
-def _splits(line: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the separators of tables with the cells that they make of a line."""
-    for separator in (*_SEPARATORS, " "):
+def _splits(line: str, separators: str = f"{_SEPARATORS} ") -> Iterator[tuple[str, list[str]]]:
+    """Yield separators with the cells that they make of a line."""
+    for separator in separators:
         cells = text.split(line, separator)
         if not isinstance(cells, str):
             yield separator, cells
@@ -261,14 +222,14 @@ def read_parquet(file: InputFile, _role: Role, names: ColumnNames | None = None)
     frame = raw.select(pl.col(column).alias(name) for column, name in zip(raw.columns, meaning, strict=True) if name)
     if raw.is_empty():
         raise InputError("empty; expected one trial per row", path=file.name)
-    problems = FileProblems(file.name)
+    problems = text.FileProblems(file.name)
     frame = frame.with_columns(_convert(frame[column], file.name, problems) for column in frame.columns)
     rows = np.arange(1, len(frame) + 1)
     unit = Layout(_TABLE, meaning, titles=tuple(raw.columns)).unit
     return Table(file.name, _TABLE, frame, rows, tuple(problems.all()), tuple(raw.columns), unit)
 
 
-def _convert(column: pl.Series, name: str, problems: FileProblems) -> pl.Series:
+def _convert(column: pl.Series, name: str, problems: text.FileProblems) -> pl.Series:
     if column.dtype.is_nested() or column.dtype == pl.Binary or column.dtype == pl.Object:
         raise InputError(f"column {column.name} is of type {column.dtype}; expected plain values", path=name)
     if column.name == "score":
@@ -294,56 +255,6 @@ def _convert(column: pl.Series, name: str, problems: FileProblems) -> pl.Series:
 
 SCORE_FORMATS.add(
     ScoreFormat(
-        name="kaldi",
-        description="Kaldi, `enrol trial score` on each line",
-        text=Columns(scores=("enrol", "trial", "score"), key=("enrol", "trial", "label")),
-        place=10,
-    ),
-    ScoreFormat(
-        name="voxceleb",
-        description="VoxCeleb, `score enrol trial` on each line, both sides utterances",
-        text=Columns(scores=("score", "enrol", "trial"), key=("label", "enrol", "trial"), key_line="1|0 enrol trial"),
-        identities=False,
-        place=20,
-    ),
-    ScoreFormat(
-        name="two-column",
-        description="two columns, `score label` on each line",
-        text=Columns(scores=("score", "label")),
-        place=30,
-    ),
-    ScoreFormat(
-        name="labelled",
-        description="four columns, `enrol trial score label` on each line",
-        text=Columns(scores=("enrol", "trial", "score", "label"), key=("enrol", "trial", "", "label"), key_line=""),
-        place=40,
-    ),
-    ScoreFormat(
-        name="speechbrain",
-        description="SpeechBrain, `enrol trial label score` on each line, both sides utterances",
-        text=Columns(scores=("enrol", "trial", "label", "score"), key=("enrol", "trial", "label", ""), key_line=""),
-        identities=False,
-        place=45,
-    ),
-    ScoreFormat(
-        name="label-first",
-        description="two columns, `label score` on each line, as bob.measure reads them",
-        text=Columns(scores=("label", "score")),
-        place=31,
-    ),
-    ScoreFormat(
-        name="bob4",
-        description="bob, `claimed real probe score` on each line; a pair of one person is a target",
-        text=Columns(scores=("enrol", "trial_speaker", "trial", "score")),
-        place=46,
-    ),
-    ScoreFormat(
-        name="bob5",
-        description="bob, `claimed model real probe score` on each line; a pair of one person is a target",
-        text=Columns(scores=("enrol_speaker", "enrol", "trial_speaker", "trial", "score")),
-        place=47,
-    ),
-    ScoreFormat(
         name=_SRE,
         description="NIST SRE, `modelid segmentid side LLR` in the header",
         text=FirstLines(sre_layout, lacking="no header; expected modelid, segmentid, side and LLR", read=read_sre),
@@ -358,7 +269,7 @@ SCORE_FORMATS.add(
             lacking="no header; expected column names such as spk filename cm-score",
             roles=TANDEM_ROLES,
         ),
-        place=201,
+        place=219,
     ),
     ScoreFormat(
         name=_TABLE,
@@ -368,3 +279,62 @@ SCORE_FORMATS.add(
         place=50,
     ),
 )
+
+_COLUMNS: dict[str, dict[Role, str]] = {  # "..." is ignored
+    "kaldi": {"scores": "enrol trial score", "key": "enrol trial label"},
+    "voxceleb": {"scores": "score enrol trial", "key": "label enrol trial"},
+    "two-column": {"scores": "score label"},
+    "label-first": {"scores": "label score"},
+    "labelled": {"scores": "enrol trial score label", "key": "enrol trial ... label"},
+    "speechbrain": {"scores": "enrol trial label score", "key": "enrol trial label ..."},
+    "bob4": {"scores": "enrol trial_speaker trial score"},
+    "bob5": {"scores": "enrol_speaker enrol trial_speaker trial score"},
+    "2019": {
+        "cm": "trial attack key score",
+        "asv": "attack key score",
+        "cm_key": "speaker trial environment attack key",
+        "asv_key": "enrol trial attack key",
+    },
+    "2021": {
+        "cm": "trial score",
+        "asv": "enrol trial score",
+        "cm_key": "speaker trial codec channel attack key trim phase",
+        "asv_key": "enrol trial codec channel attack key trim phase",
+    },
+    "adcf": {"asv": "enrol trial score key"},
+    "2021 DF": {"cm_key": "speaker trial codec channel attack key trim phase vocoder task team gender_pair language"},
+    "2021 PA": {"cm_key": "speaker trial asv_room asv_mic dis_to_asv att_room att_mic att_d att_to_spk key trim phase"},
+    "5 track 1": {"cm_key": "speaker trial gender codec codec_q codec_seed attack_tag attack key tmp"},
+    "5 track 2": {"asv_key": "enrol trial gender attack key"},
+}
+_DESCRIPTIONS = {
+    "kaldi": "Kaldi, `enrol trial score` on each line",
+    "voxceleb": "VoxCeleb, `score enrol trial` on each line, both sides utterances",
+    "two-column": "two columns, `score label` on each line",
+    "label-first": "two columns, `label score` on each line, as bob.measure reads them",
+    "labelled": "four columns, `enrol trial score label` on each line",
+    "speechbrain": "SpeechBrain, `enrol trial label score` on each line, both sides utterances",
+    "bob4": "bob, `claimed real probe score` on each line; a pair of one person is a target",
+    "bob5": "bob, `claimed model real probe score` on each line; a pair of one person is a target",
+    "2019": "ASVspoof 2019, `trial attack key score` of a countermeasure, `attack key score` of a verifier",
+    "2021": "ASVspoof 2021, `trial score` of a countermeasure, `enrol trial score` of a verifier",
+    "adcf": "a-DCF, `enrol trial score key` of a verifier",
+    "2021 DF": "key of the deepfake task of ASVspoof 2021",
+    "2021 PA": "key of the physical access task of ASVspoof 2021",
+    "5 track 1": "protocol of the first track of ASVspoof 5",
+    "5 track 2": "protocol of the second track of ASVspoof 5",
+}
+_KEY_LINES = {"voxceleb": "1|0 enrol trial", "labelled": "", "speechbrain": ""}
+_OF_UTTERANCES = ("voxceleb", "speechbrain")
+
+for _place, (_name, _lines) in enumerate(_COLUMNS.items(), 10):
+    _roles = {role: tuple(line.replace("...", "").split(" ")) for role, line in _lines.items()}
+    SCORE_FORMATS.add(
+        ScoreFormat(
+            name=_name,
+            description=_DESCRIPTIONS[_name],
+            text=Columns(_roles.pop("scores", ()), _roles.pop("key", ()), _KEY_LINES.get(_name), tandem=_roles),
+            identities=_name not in _OF_UTTERANCES,
+            place=_place if "scores" in _lines else 200 + _place,
+        )
+    )

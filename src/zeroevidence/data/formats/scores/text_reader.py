@@ -14,12 +14,11 @@ from zeroevidence._typing import IntArray
 from zeroevidence.data.formats import text
 from zeroevidence.data.formats.input_file import InputFile
 from zeroevidence.data.formats.scores.layout import Layout, Table
-from zeroevidence.data.formats.text import LABELS, FileProblems, is_utf8, without_mark
 from zeroevidence.parallel import compute_beside
 
 CONVERTED = ("score", "label")
 _CACHED = 1 << 18  # bytes that stay in the cache
-_TARGETS = [word for word, target in LABELS.items() if target]
+_TARGETS = [word for word, target in text.LABELS.items() if target]
 
 
 def column_types(layout: Layout) -> list[pl.DataType]:
@@ -27,7 +26,8 @@ def column_types(layout: Layout) -> list[pl.DataType]:
 
     Each column has numbers of its own.
     """
-    converted = dict(zip(CONVERTED, (pl.Float64(), pl.Enum(list(LABELS))), strict=True))  # polars refuses other labels
+    labels = pl.Enum(list(text.LABELS))  # polars refuses others
+    converted = dict(zip(CONVERTED, (pl.Float64(), labels), strict=True))
     return [
         converted.get(meaning) or (pl.Categorical(pl.Categories.random()) if meaning else pl.String())
         for meaning in layout.columns
@@ -37,7 +37,9 @@ def column_types(layout: Layout) -> list[pl.DataType]:
 def parse_lines(data: bytes, layout: Layout, types: Sequence[pl.DataType]) -> pl.DataFrame | None:
     """Return a row for each of these whole lines below the header; None where the line reader might differ."""
     separator = layout.separator.encode()
-    if layout.commas or (separator != b" " and b'"' in data) or without_mark(data) is not data or not is_utf8(data):
+    if layout.commas or (separator != b" " and b'"' in data):
+        return None
+    if text.without_mark(data) is not data or not text.is_utf8(data):
         return None
     rows, marks = count_lines(data), _count_marks(data, separator)
     if marks != rows * len(types):
@@ -110,7 +112,7 @@ def read_text(file: InputFile, layout: Layout, blocks: Sequence[int] = BLOCKS) -
     blocks
         Bytes of a block, and of the parts of an unusual block or part.
     """
-    problems, types = FileProblems(file.name), column_types(layout)
+    problems, types = text.FileProblems(file.name), column_types(layout)
 
     def parse(data: bytes) -> pl.DataFrame | None:
         return parse_lines(data, layout, types)
@@ -158,7 +160,7 @@ def _joined(parts: Sequence[IntArray | range]) -> IntArray | range:
 
 
 def _line_rows(
-    data: bytes, layout: Layout, types: Sequence[pl.DataType], problems: FileProblems, first: int
+    data: bytes, layout: Layout, types: Sequence[pl.DataType], problems: text.FileProblems, first: int
 ) -> tuple[pl.DataFrame, IntArray]:
     """Return the rows of a part of a file that begins with line `first`, and their lines."""
     columns = [(i, column) for i, column in enumerate(layout.columns) if column]
@@ -192,7 +194,7 @@ def _line_rows(
     return frame, np.array(lines, dtype=np.int64)
 
 
-def _value(cell: str, column: str, number: int, problems: FileProblems, layout: Layout) -> float | bool | None:
+def _value(cell: str, column: str, number: int, problems: text.FileProblems, layout: Layout) -> float | bool | None:
     """Return a score, perhaps infinite or NaN, or whether a label is that of a target; None for neither."""
     if column == "score":
         score = text.parse_score(cell, finite=False, commas=layout.commas)

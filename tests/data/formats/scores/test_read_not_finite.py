@@ -1,4 +1,4 @@
-"""Scores that are NaN: refused with the option that counts them as failures to acquire, and what that option does."""
+"""Scores that are NaN or infinite: refused with the option that counts or takes them, and what these options do."""
 
 import numpy as np
 import polars as pl
@@ -24,12 +24,14 @@ KEPT = ~np.isnan(SCORES)
 RULES = {RelaxedRule("failures", 2, how="target"), RelaxedRule("failures", 3, how="nontarget")}
 
 
-def saved(folder, form):
-    path, scores, same = folder / "scores", SCORES.ravel(), SAME.ravel()
+def saved(folder, form, table=SCORES):
+    path, scores, same = folder / "scores", table.ravel(), SAME.ravel()
     enrol, trial = zip(*NAMES, strict=True)
-    if form == "text":
-        rows = zip(enrol, trial, scores, same, strict=True)
-        path.write_text("".join(f"{m} {t} {'NaN' if s != s else s} {int(y)}\n" for m, t, s, y in rows))
+    if form in ("text", "sre"):
+        rows = zip(enrol, trial, scores, np.where(same, "target", "nontarget"), strict=True)
+        lines = ["modelid segmentid LLR targettype"] * (form == "sre")
+        lines += [f"{m} {t} {'NaN' if s != s else s} {y}" for m, t, s, y in rows]
+        path.write_text("\n".join(lines))
     elif form == "csv":
         pl.DataFrame({"enrol": enrol, "trial": trial, "score": scores, "label": same.astype(int)}).write_csv(path)
     elif form == "parquet":
@@ -38,12 +40,7 @@ def saved(folder, form):
     elif form in ("npz", "matrix"):
         arrays = {"scores": scores, "labels": same.astype(int), "enrolments": enrol, "trials": trial}
         if form == "matrix":
-            arrays = {
-                "scores": SCORES,
-                "mated": SAME.argmax(1),
-                "trials": trial[::PEOPLE],
-                "enrolments": enrol[:PEOPLE],
-            }
+            arrays = {"scores": table, "mated": SAME.argmax(1), "trials": trial[::PEOPLE], "enrolments": enrol[:PEOPLE]}
         with path.open("wb") as stream:
             np.savez(stream, **arrays)
     return path
@@ -61,7 +58,7 @@ def hdf5(folder):
 
 
 @pytest.mark.parametrize("form", ["text", "csv", "parquet", "npz", "matrix", "hdf5"])
-def test_every_kind_of_file(tmp_path, form):
+def test_failures_in_every_kind_of_file(tmp_path, form):
     path, key = hdf5(tmp_path) if form == "hdf5" else (saved(tmp_path, form), None)
     problems = diagnose(path, key)
     assert len(problems) == (1 if form == "matrix" else 5)
@@ -78,7 +75,7 @@ def test_every_kind_of_file(tmp_path, form):
     assert [flag.sentence[:8] for flag in row.flags if flag.code == "failures"] == ["2 target", "3 nontar"]
 
 
-def test_lists(tmp_path):
+def test_failures_in_lists(tmp_path):
     lists = [tmp_path / name for name in ("targets", "nontargets")]
     for path, mask in zip(lists, (SAME, ~SAME), strict=True):
         np.savetxt(path, SCORES[mask])
@@ -118,3 +115,61 @@ def test_rates_that_bob_prints_of_its_own_scores(tmp_path, misses, false_alarms,
     chosen = threshold(ze.evaluate(read_scores(tmp_path / "s", options=FTA), options=QUICK), criterion="eer")
     rates = chosen.false_alarm.value, chosen.miss.value, chosen.far, chosen.frr
     assert [round(100 * rate, 3) for rate in rates] == list(printed)
+
+
+LINES = "a u1 inf target\na u2 -1 nontarget\nb u1 -Infinity nontarget\nb u2 2 target\nb u3 x target\n"
+ADVICE = "expected a finite number (--infinite accept takes infinite ones)"
+
+
+@pytest.mark.parametrize("form", ["text", "sre", "csv", "parquet", "npz"])
+def test_infinite_scores_in_every_kind_of_file(tmp_path, form):
+    scores = SCORES.copy()
+    scores[1, 0], scores[4, :] = np.inf, 0.5
+    scores[0, 1] = -np.inf
+    path = saved(tmp_path, form, scores)
+    found = diagnose(path)
+    assert len(found) == 2
+    assert all(one.reason.startswith("score '") and one.reason.endswith(ADVICE) for one in found)
+    loaded = read_scores(path, options=ReadingOptions(infinite="accept"))
+    assert (sorted(loaded.data.target), sorted(loaded.data.nontarget)) == (sorted(scores[SAME]), sorted(scores[~SAME]))
+    assert loaded.relaxed == (RelaxedRule("infinite", 2),)
+
+
+def test_lines_are_named_in_order(tmp_path):
+    (tmp_path / "s").write_text(LINES)
+    assert [one.line for one in diagnose(tmp_path / "s")] == [1, 3, 5]
+    (problem,) = diagnose(tmp_path / "s", options=ReadingOptions(infinite="accept"))
+    assert problem.line == 5
+
+
+@pytest.mark.parametrize("number", ["nan", "1e999", "-1e999", "inf1", "infinit"])
+def test_what_is_no_infinity_is_refused_all_the_same(tmp_path, number):
+    (tmp_path / "s").write_text(LINES.replace("inf ", f"{number} ").replace("b u3 x target\n", ""))
+    assert [one.line for one in diagnose(tmp_path / "s", options=ReadingOptions(infinite="accept"))] == [1]
+
+
+def test_infinite_scores_of_matrices(tmp_path):
+    scores = np.array([[np.inf, 0.0], [0.5, 2.0], [0.1, np.inf]])
+    np.savez(tmp_path / "m.npz", scores=scores, mated=[0, 1, 1])
+    (problem,) = diagnose(tmp_path / "m.npz")
+    assert problem.reason.startswith("score inf at trial 0, identity 0 is not finite (and 1 more)")
+    assert "--infinite accept" in problem.reason
+    loaded = read_scores(tmp_path / "m.npz", options=ReadingOptions(infinite="accept"))
+    assert loaded.relaxed == (RelaxedRule("infinite", 2),)
+    row = ze.evaluate(loaded, options=QUICK)
+    assert "top1" not in row
+
+
+def test_measures_are_those_of_arrays(tmp_path):
+    rng = np.random.default_rng(0)
+    target, nontarget = rng.normal(2.0, 2.0, 30), rng.normal(-2.0, 2.0, 40)
+    target[:3], nontarget[:4] = np.inf, -np.inf
+    text = "".join(f"{x} 1\n" for x in target) + "".join(f"{x} 0\n" for x in nontarget)
+    (tmp_path / "s").write_text(text)
+    read = read_scores(tmp_path / "s", options=ReadingOptions(infinite="accept"))
+    row = ze.evaluate(read, options=QUICK)
+    plain = ze.evaluate(target, nontarget, options=QUICK)
+    assert row.metrics == plain.metrics
+    assert row.curves == plain.curves
+    assert "|infinite:7|" in row.signature
+    assert "infinite" in {one.code for one in row.flags}
