@@ -229,15 +229,14 @@ def base_flags(target: FloatArray, nontarget: FloatArray, metrics: Mapping[str, 
     if not lost > _LEAST:
         return []
     with np.errstate(over="ignore"):  # an infinite score is evidence too
-        costs = {
-            unit: cllr.unchecked(factor * target, factor * nontarget)
+        other, unit = min(
+            (cllr.unchecked(factor * target, factor * nontarget), unit)
             for unit, factor in FACTORS.items()
             if unit != "ln"
-        }
-    unit = min(costs, key=lambda unit: costs[unit])
-    if costs[unit] - float(least) > _LEFT * lost:
+        )
+    if other - float(least) > _LEFT * lost:
         return []
-    return [flag("llr-base-suspected", unit=unit, cllr=float(actual), other=costs[unit])]
+    return [flag("llr-base-suspected", unit=unit, cllr=float(actual), other=other)]
 
 
 def calibrate_pairs(

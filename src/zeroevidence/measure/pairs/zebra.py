@@ -266,11 +266,7 @@ def _where_computed(view: PairView) -> IntervalRule | None:
     place=82,
     interval=_where_computed,
     method=describe_llrs,
-    per_score=ScoreCost(
-        lambda llrs, _: evidence_gain(llrs),
-        lambda llrs, _: evidence_gain(-llrs),
-        most=LLRS_LIMIT,
-    ),
+    per_score=ScoreCost(lambda llrs, _: evidence_gain(llrs), lambda llrs, _: evidence_gain(-llrs), most=LLRS_LIMIT),
 )
 def _d_ece_actual(view: PairView) -> float | None:
     """Expected disclosure of LLRs calibrated on other people, or of scores taken as LLRs; below 0 they mislead."""

@@ -117,11 +117,7 @@ def guessing_rate(counts: Mapping[str, int]) -> float:
     return max(1.0 / counts["identities"], counts.get("most_trials", 0) / counts.get("trials", 1))
 
 
-first_rank_measure = partial(
-    search_measure,
-    unit="rate",
-    chance=guessing_rate,
-)
+first_rank_measure = partial(search_measure, unit="rate", chance=guessing_rate)
 _rank_measure = partial(
     search_measure,
     unit="bit",
