@@ -15,7 +15,18 @@ from typing import TYPE_CHECKING, Any
 import scipy
 
 __all__ = [
-    *("bdtrik", "betaincinv", "expit", "gammainc", "gammaincc", "gammainccinv", "gammaincinv", "gammaln", "logit"),
+    *(
+        "bdtrc",
+        "bdtrik",
+        "betaincinv",
+        "expit",
+        "gammainc",
+        "gammaincc",
+        "gammainccinv",
+        "gammaincinv",
+        "gammaln",
+        "logit",
+    ),
     *("ndtr", "ndtri", "nnls", "stdtr", "stdtrit", "xlogy"),
 ]
 

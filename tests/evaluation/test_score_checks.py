@@ -18,7 +18,7 @@ from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import read_result
 from zeroevidence.evaluation.results import from_json, to_json
-from zeroevidence.evaluation.score_checks import development_flags, sex_flags, threshold
+from zeroevidence.evaluation.score_checks import development_flags, threshold
 from zeroevidence.report.evaluations import threshold_sentence
 
 QUICK = ze.Options(intervals=0, null=0)
@@ -63,15 +63,6 @@ def test_searches_that_differ(people, spread, expected):
 
 def test_many_trials_are_looked_at_in_part():
     assert development_flags(search(5, "p", trials=5000), search(5, "d", trials=40)) == []
-
-
-@pytest.mark.parametrize(
-    ("here", "there", "expected"),
-    [("f", "m", {"development-sex"}), ("f", "f", set()), (None, "m", set()), ("f", None, set())],
-)
-def test_sexes_that_differ(here, there, expected):
-    labels = [{} if sex is None else {"sex": sex} for sex in (here, there)]
-    assert {flag.code for flag in sex_flags(*labels)} == expected
 
 
 ONLY_OF_LLRS = {"devpav", "elub_low", "elub_high"}

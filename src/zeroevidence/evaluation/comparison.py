@@ -197,8 +197,11 @@ def compare_group(
         measured = [set(replicates.left_out) for replicates in drawn]
     else:
         drawn = []
-        if not unnamed:
-            _check_counts(results, group.names)
+        for row, name in zip(results, group.names, strict=True):
+            if not unnamed and dict(row.counts) != dict(results[0].counts):  # they cannot be about the same trials
+                raise InputError(
+                    f"{name} and {group.names[0]} count other trials; expected the same trials in all systems"
+                )
         measured = [{name for name, result in row.metrics.items() if result.spread is not None} for row in results]
     unknown = any(row.about.is_training_unknown for row in results)
     comparisons = (_compared(group, results, drawn, name) for name in measures or usual_measures(measured))
@@ -220,13 +223,6 @@ def usual_measures(measured: Sequence[set[str]]) -> list[str]:
             "scores (`zeroevidence compare A B --key KEY`), or show all rows (`zeroevidence evaluate A B`)"
         )
     return names
-
-
-def _check_counts(results: Sequence[Evaluation], names: Sequence[str]) -> None:
-    """Refuse results from files that cannot be about the same trials."""
-    for row, name in zip(results[1:], names[1:], strict=True):
-        if dict(row.counts) != dict(results[0].counts):
-            raise InputError(f"{name} and {names[0]} count other trials; expected the same trials in all systems")
 
 
 def paired_replicates(results: Sequence[Evaluation], names: Sequence[str]) -> list[Replicates]:

@@ -385,19 +385,6 @@ def test_infinite_scores():
     assert cm_cllr([-INF], [-INF]) == INF
 
 
-def test_all_equal():
-    rates = asv_rates([1.0] * 3, [1.0] * 5, [1.0])
-    assert rates.eer == 0.5
-    assert (rates.p_miss, rates.p_fa) == (0.0, 1.0)
-    assert cm_eer([0.0] * 4, [0.0] * 2) == 0.5
-
-
-def test_given_threshold():
-    rates = asv_rates([1.0, 2.0, 3.0, 4.0], [0.0, 2.0], [2.0, 5.0], threshold=2.0)
-    assert (rates.p_miss, rates.p_fa, rates.p_fa_spoof) == (0.25, 0.5, 1.0)
-    assert cm_dcf([1.0, 2.0], [2.0], threshold=2.0).p_fa == 1.0
-
-
 @pytest.mark.parametrize(
     ("call", "words"),
     [
