@@ -8,12 +8,7 @@ from zeroevidence.calibrate.pav import pav_llrs
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError
 from zeroevidence.measure.measures import compute_family
-from zeroevidence.measure.similarity import (
-    deid,
-    diagonal_dominance,
-    similarity_matrix,
-    voice_distinctiveness_gain,
-)
+from zeroevidence.measure.similarity import deid, diagonal_dominance, similarity_matrix, voice_distinctiveness_gain
 from zeroevidence.measure.views import SimilarityView
 
 

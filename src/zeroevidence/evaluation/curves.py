@@ -158,8 +158,7 @@ def _posterior(evidence: RowEvidence, prior: FloatArray | None) -> Curve:
 
 def _over_priors(evidence: RowEvidence, prior: FloatArray | None) -> Curve:
     """ALID over the prior log-odds of the true identity, the others sharing the rest; a prior tells nothing at all."""
-    before = 1.0 / evidence.identities if prior is None else prior
-    ratio = log_ratio_from_lid(evidence.lid, before)
+    ratio = log_ratio_from_lid(evidence.lid, 1.0 / evidence.identities if prior is None else prior)
     mean = total_lid_at(ratio, zebra.LOG_ODDS_GRID) / len(ratio)
     return as_curve(zebra.LOG_ODDS_GRID, mean, np.zeros(len(zebra.LOG_ODDS_GRID)))
 

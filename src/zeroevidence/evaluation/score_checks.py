@@ -401,8 +401,7 @@ def _rate(scores: Scores, errors: BoolArray, *, target: bool, level: float) -> E
     with np.errstate(invalid="ignore", divide="ignore"):
         left_out = np.where(left > 0.0, (errors.sum() - wrong) / left, np.nan)
     shares = involved / max(involved.sum(), 1.0)
-    unseen = 1.0 - value, -value
-    spread = estimate_spread(value, left_out, shares, effective_number(involved), unseen)
+    spread = estimate_spread(value, left_out, shares, effective_number(involved), (1.0 - value, -value))
     if spread is None:
         return ErrorRate(value)
     low, high = (float(np.clip(end, 0.0, 1.0)) for end in spread.limits(value, level))

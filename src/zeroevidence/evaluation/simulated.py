@@ -217,8 +217,8 @@ def shift_of(design: Design, name: str, value: float) -> float:
 def _of_pairs(design: Design, shift: float) -> dict[str, float]:
     """One-to-one measures of targets and non-targets, from quantiles of both."""
     if design.scenario == "alike":
-        nontarget = ndtri(_middles(_GRID))
-        target = nontarget + shift
+        nontarget: FloatArray = ndtri(_middles(_GRID))
+        target: FloatArray = nontarget + shift
     else:
         target, nontarget = _quantiles(design, shift)
     view = ScoreView(rank(target, nontarget))

@@ -364,8 +364,7 @@ def _counts(part: Mapping[str, FloatArray]) -> dict[str, int]:
     counts = {
         kind: len(part[f"{main}_{kind}"]) for kind in ("target", "nontarget", "spoof") if f"{main}_{kind}" in part
     }
-    rest = {kind: len(values) for kind, values in part.items() if not kind.startswith(f"{main}_")}
-    return counts | rest
+    return counts | {kind: len(values) for kind, values in part.items() if not kind.startswith(f"{main}_")}
 
 
 def _flags(metrics: Mapping[str, MeasureResult], independent: int) -> tuple[Flag, ...]:

@@ -214,7 +214,7 @@ def recordings_table(finding: Finding) -> Table | None:
         if row.recordings is None or len(held) < 2:
             continue
         for k, place in held.items():
-            record = {"recordings": k, "people": row.recordings.people[place]}
+            record: dict[str, Content] = {"recordings": k, "people": row.recordings.people[place]}
             record |= {name: _with_recordings(row.recordings, name, place) for name in _RECORDINGS}
             records.append(record | ({"system": _system_name(row)} if named else {}))
             numbers.append(i + 1)

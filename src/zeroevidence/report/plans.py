@@ -101,8 +101,7 @@ def _people_needed(plan: Plan, target: Requirement) -> str:
     needed = target.needed
     if target.worst is None:
         return _needed_by_pilot(plan, claim, needed)
-    same = all(other == needed for other in target.scenarios.values())
-    where = "" if same else f" {_WHERE[target.worst]}"
+    where = "" if all(other == needed for other in target.scenarios.values()) else f" {_WHERE[target.worst]}"
     others = _other_scenarios(target)
     if needed.unreachable == "never":
         return f"No number of people will show that {claim}{where}: in truth it is not.{others}"

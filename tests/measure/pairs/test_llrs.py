@@ -82,19 +82,6 @@ def together(llrs):
     return np.concatenate(llrs) / LN10, np.concatenate((np.ones(len(llrs[0])), np.zeros(len(llrs[1]))))
 
 
-def test_voxsrc_devpav(llrs):
-    lir = pytest.importorskip("lir.metrics.devpav")
-    assert devpav(*llrs) == pytest.approx(lir.devpav(*together(llrs)), abs=1e-6)
-
-
-def test_voxsrc_bounds(llrs):
-    lir = pytest.importorskip("lir.algorithms.bayeserror")
-    values, labels = together([one[:4000] for one in llrs])  # it compares every score with every point of its grid
-    cut = [one[:4000] for one in llrs]
-    assert elub(*cut, step=0.01) == pytest.approx(lir.elub(values.copy(), labels), abs=1e-6)
-    assert np.array(elub(*cut)) == pytest.approx(elub(*cut, step=1e-4), abs=3e-4)
-
-
 def test_voxsrc_cllr_of_calibrated_llrs(halves, llrs):
     metrics, models = pytest.importorskip("lir.metrics"), pytest.importorskip("lir.data.models")
     values, labels = together(llrs)

@@ -35,11 +35,7 @@ finite = st.lists(st.integers(-6, 6).map(float), min_size=1, max_size=25)
 rate = st.floats(0.0, 1.0)
 models = st.tuples(st.floats(0.01, 1), st.floats(0, 1), st.floats(0, 1), st.floats(0.1, 20), st.floats(0.1, 20)).map(
     lambda t: CostModel(
-        pi_tar=t[0] / sum(t[:3]),
-        pi_non=t[1] / sum(t[:3]),
-        pi_spoof=t[2] / sum(t[:3]),
-        c_fa=t[3],
-        c_fa_spoof=t[4],
+        pi_tar=t[0] / sum(t[:3]), pi_non=t[1] / sum(t[:3]), pi_spoof=t[2] / sum(t[:3]), c_fa=t[3], c_fa_spoof=t[4]
     )
 )
 

@@ -218,8 +218,7 @@ def _tangents(
 def _gain_and_loss(share: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return what a mated and a non-mated score count for and against where mated pairs have this share."""
     links = share > 0.5
-    gain = np.where(links, 4.0 * share - 1.0 - 2.0 * share**2, 0.0)
-    return gain, np.where(links, 2.0 * share**2, 0.0)
+    return np.where(links, 4.0 * share - 1.0 - 2.0 * share**2, 0.0), np.where(links, 2.0 * share**2, 0.0)
 
 
 def linkability_terms(counts: Counts, omega: float, seed: int) -> tuple[FloatArray, FloatArray]:

@@ -226,8 +226,7 @@ def tag_counts_of(laplace: Blocks, *, scale: Scale = ZEBRA_SCALE) -> dict[str, i
 
 def _tag_index(strength: FloatArray, scale: Scale) -> FloatArray:
     # ln(1000) / ln(10) is 2.9999999999999996: the last digits must not decide a category.
-    rounded = np.round(strength, 12)
-    index = np.searchsorted([low for _, low in scale], rounded, "right")
+    index = np.searchsorted([low for _, low in scale], np.round(strength, 12), "right")
     return np.where(strength == 0.0, 0, index)
 
 
