@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
+from tests.evaluation.made import named_search
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import People
 from zeroevidence.evaluation.results import LARGEST_TEXT, MOST_ROWS, from_json, read_results, to_json
@@ -16,10 +17,7 @@ from zeroevidence.evaluation.results import LARGEST_TEXT, MOST_ROWS, from_json, 
 def row():
     mated = np.arange(48) % 12
     scores = np.random.default_rng(1).normal(size=(48, 12)) + 1.5 * np.eye(12)[mated]
-    names = [f"s{i}" for i in range(12)]
-    return ze.evaluate(
-        ze.ScoreMatrix(scores, mated, None, None, [names[i] for i in mated], names), options=ze.Options(null=20)
-    )
+    return ze.evaluate(named_search(scores, mated), options=ze.Options(null=20))
 
 
 def document(row):

@@ -11,6 +11,7 @@ from scipy.special import ndtri
 
 import zeroevidence as ze
 from tests.effort import repetitions
+from tests.evaluation.made import named_search
 from zeroevidence.calibrate.logistic import fit_logistic
 from zeroevidence.data.formats.scores.read import read_scores
 from zeroevidence.data.matrix import FoldedScores, ScoreMatrix
@@ -311,10 +312,7 @@ TARGET, NONTARGET = RNG.normal(2.0, 2.0, 4000), RNG.normal(-2.0, 2.0, 4000)  # L
 def decided_search(people=20, each=5):
     mated = np.repeat(np.arange(people), each)
     scores = np.random.default_rng(1).normal(size=(len(mated), people)) + 2.0 * np.eye(people)[mated]
-    names = [f"p{i:02d}" for i in range(people)]
-    return ze.ScoreMatrix(
-        scores, mated, enrolments=names, trial_speakers=np.array(names)[mated], enrolment_speakers=names
-    )
+    return named_search(scores, mated)
 
 
 @pytest.mark.parametrize(("prior", "c_miss", "c_fa"), [(0.5, 1.0, 1.0), (0.1, 1.0, 1.0), (0.5, 10.0, 1.0)])

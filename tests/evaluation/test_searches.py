@@ -9,6 +9,7 @@ import pytest
 
 import zeroevidence as ze
 from tests.effort import slow
+from tests.evaluation.made import named_search
 from tests.uncertainty.test_null import fit_slowly, standardised
 from zeroevidence.calibrate.rows import RowFit, fit_rows, speaker_folds
 from zeroevidence.data.formats.scores.read import read_scores
@@ -39,15 +40,7 @@ def simulated(n_speakers=12, per_speaker=10, separation=2.0, seed=0, prefix="s")
     mated = np.repeat(np.arange(n_speakers), per_speaker)
     scores = rng.normal(size=(len(mated), n_speakers))
     scores[np.arange(len(mated)), mated] += separation
-    names = np.array([f"{prefix}{i}" for i in range(n_speakers)])
-    return ze.ScoreMatrix(
-        scores,
-        mated,
-        trials=[f"{prefix}u{i}" for i in range(len(mated))],
-        enrolments=names,
-        trial_speakers=names[mated],
-        enrolment_speakers=names,
-    )
+    return named_search(scores, mated, prefix + "{}", prefix + "u{}")
 
 
 def test_every_row_of_the_reference(shared):

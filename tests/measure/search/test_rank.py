@@ -9,6 +9,7 @@ from scipy.stats import binom, binomtest
 
 import zeroevidence as ze
 from tests.effort import repetitions, slow
+from tests.evaluation.made import named_search
 from zeroevidence.errors import UsageError
 from zeroevidence.measure.search.rank import (
     cmc,
@@ -97,8 +98,7 @@ def matrix(exposed=0, *, shift=0.0, seed=0, people=PEOPLE, recordings=RECORDINGS
     scores = rng.normal(size=(len(mated), people))
     scores[np.arange(len(mated)), mated] += np.where(mated < exposed, 50.0, shift)
     scores[:, -1] += hub
-    names = np.array([f"p{i:03d}" for i in range(people)])
-    return ze.ScoreMatrix(scores, mated, trial_speakers=names[mated], enrolment_speakers=names)
+    return named_search(scores, mated)
 
 
 def by_definition(data):
