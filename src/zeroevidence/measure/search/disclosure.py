@@ -57,6 +57,11 @@ class RowEvidence:
     equal: IntArray
     identities: int
 
+    @property
+    def posterior(self) -> FloatArray:
+        """Probability of the true identity under a uniform prior."""
+        return np.exp2(self.lid) / self.identities
+
 
 def join_evidence(parts: Sequence[RowEvidence]) -> RowEvidence:
     """Return the evidence of several searches with equally many identities together."""
