@@ -15,19 +15,8 @@ from typing import TYPE_CHECKING, Any
 import scipy
 
 __all__ = [
-    *(
-        "bdtrc",
-        "bdtrik",
-        "betaincinv",
-        "expit",
-        "gammainc",
-        "gammaincc",
-        "gammainccinv",
-        "gammaincinv",
-        "gammaln",
-        "logit",
-    ),
-    *("ndtr", "ndtri", "nnls", "stdtr", "stdtrit", "xlogy"),
+    *("bdtrik", "betaincinv", "expit", "gammainc", "gammaincc", "gammainccinv", "gammaincinv", "gammaln", "logit"),
+    *("bdtrc", "ndtr", "ndtri", "nnls", "stdtr", "stdtrit", "xlogy"),
 ]
 
 
