@@ -16,7 +16,7 @@ import scipy
 
 __all__ = [
     *("bdtrik", "betaincinv", "expit", "gammainc", "gammaincc", "gammainccinv", "gammaincinv", "gammaln", "logit"),
-    *("ndtr", "ndtri", "nnls", "stdtr", "stdtrit", "xlogy"),
+    *("bdtrc", "ndtr", "ndtri", "nnls", "stdtr", "stdtrit", "xlogy"),
 ]
 
 

@@ -10,11 +10,7 @@ import zeroevidence as ze
 from zeroevidence.data.formats.attack_scores import AttackScores, read_attack_scores, write_attack_scores
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
-from zeroevidence.evaluation.compared_files import (
-    compare_audits,
-    compare_files,
-    compare_results,
-)
+from zeroevidence.evaluation.compared_files import compare_audits, compare_files, compare_results
 from zeroevidence.evaluation.comparison import COUNTING
 from zeroevidence.evaluation.results import save_results
 from zeroevidence.evaluation.score_files import (

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import zeroevidence as ze
+from tests.evaluation.made import named_search
 from zeroevidence.calibrate.pav import pav_llrs, rank
 from zeroevidence.evaluation import Options, add_similarity
 from zeroevidence.evaluation.curves import one_to_one_curves
@@ -156,21 +157,11 @@ def test_posterior_follows_a_given_prior():
 
 
 def test_similarity_surface_is_the_matrix():
-    names = ["a", "b", "c"]
-    rng = np.random.default_rng(0)
-    mated = np.repeat(np.arange(3), 4)
-    scores = rng.normal(size=(12, 3))
-    matrix = ze.ScoreMatrix(
-        scores,
-        mated,
-        trials=[f"t{i}" for i in range(12)],
-        enrolments=names,
-        trial_speakers=[names[i] for i in mated],
-        enrolment_speakers=names,
-    ).to_scores()
+    scores = np.random.default_rng(0).normal(size=(12, 3))
+    matrix = named_search(scores, np.repeat(np.arange(3), 4)).to_scores()
     row = ze.evaluate(matrix, options=Options(intervals=0, null=0))
     surface = add_similarity([(row, matrix)])[0].surfaces["similarity"]
-    assert surface.x == surface.y == ("a", "b", "c")
+    assert surface.x == surface.y == ("p00", "p01", "p02")
     assert np.array(surface.z) == pytest.approx(ze.similarity_matrix(matrix)[0])
     assert "similarity" not in add_similarity([(row, ze.Scores([1.0], [0.0]))])[0].surfaces
 

@@ -12,6 +12,7 @@ from sklearn.isotonic import IsotonicRegression
 
 import zeroevidence as ze
 from tests.effort import slow
+from tests.evaluation.made import named_search
 from zeroevidence.calibrate.pav import pav_llrs
 from zeroevidence.data.scores import Pairs
 from zeroevidence.evaluation.people import (
@@ -25,15 +26,16 @@ from zeroevidence.measure.pairs.zebra import tag_of
 from zeroevidence.report.people import differing_lines, speaker_table
 from zeroevidence.uncertainty.compare import variation_between_people
 
+QUICK = ze.Options(intervals=0, null=0)
+
 
 def matrix(gaps, trials=10, seed=0):
     """A search among people whose voices stand out by a gap of their own."""
     rng = np.random.default_rng(seed)
     people = len(gaps)
     mated = np.repeat(np.arange(people), trials)
-    scores = rng.normal(size=(len(mated), people)) + np.array(gaps)[mated][:, None] * np.eye(people)[mated]
-    names = np.array([f"p{i:02d}" for i in range(people)])
-    return ze.ScoreMatrix(scores, mated, enrolments=names, trial_speakers=names[mated], enrolment_speakers=names)
+    noise = rng.normal(size=(len(mated), people))
+    return named_search(noise + np.array(gaps)[mated][:, None] * np.eye(people)[mated], mated)
 
 
 def test_eer_of_a_person_by_hand():
@@ -118,13 +120,13 @@ def test_everybody_in_published_scores_has_a_row(shared, run, tmp_path):
 
 
 def test_nobody_makes_up_for_others_by_an_eer_above_half():
-    row = with_speaker_eer(ze.evaluate(matrix([3.0] * 5 + [-3.0] * 3), options=ze.Options(intervals=0, null=0)))
+    row = with_speaker_eer(ze.evaluate(matrix([3.0] * 5 + [-3.0] * 3), options=QUICK))
     rates = np.array(speaker_columns(row)["eer"])
     assert (rates > 0.5).sum() == 3
     assert row["eer_speaker_mean"].value == pytest.approx(np.where(rates > 0.5, 0.5, rates).mean())
     assert row["eer_speaker_mean"].method == "mean over 8 speakers of min(EER, 50 %)"
     assert with_speaker_eer(replace(row, metrics={}, scores=None)).metrics == {}
-    nameless = ze.evaluate([1.0, 2.0], [0.5, 1.5], options=ze.Options(intervals=0, null=0))
+    nameless = ze.evaluate([1.0, 2.0], [0.5, 1.5], options=QUICK)
     assert with_speaker_eer(nameless).metrics == nameless.metrics
 
 
@@ -133,7 +135,7 @@ def test_limits_of_a_mean_reach_certainty_at_most(share):
     """Certainty is -log2 of what a person had beforehand: log2 N, or less of a suspect."""
     data = matrix([9.0] * 11 + [2.5], trials=4)
     prior = None if share is None else {f"p{i:02d}": share if i == 11 else (1.0 - share) / 11.0 for i in range(12)}
-    columns = speaker_columns(ze.evaluate(data, prior=prior, options=ze.Options(intervals=0, null=0)))
+    columns = speaker_columns(ze.evaluate(data, prior=prior, options=QUICK))
     most = [np.log2(12.0) if prior is None else -np.log2(prior[name]) for name in columns["speaker"]]
     assert all(high <= limit + 1e-12 for high, limit in zip(columns["lid_high"], most, strict=True))
     at = columns["speaker"].index("p11")
@@ -142,7 +144,7 @@ def test_limits_of_a_mean_reach_certainty_at_most(share):
 
 
 def test_disclosure_of_a_person_with_its_interval():
-    row = ze.evaluate(matrix([2.0] * 12), options=ze.Options(intervals=0, null=0))
+    row = ze.evaluate(matrix([2.0] * 12), options=QUICK)
     columns = speaker_columns(row)
     assert columns["lid_mean"] == sorted(columns["lid_mean"], reverse=True)
     name = columns["speaker"][0]
@@ -169,7 +171,7 @@ def test_permutation_of_two_people_is_exact():
 
 
 def test_people_who_differ_are_found_and_equal_ones_are_not():
-    options = ze.Options(intervals=0, null=0)
+    options = QUICK
     alike = people_differ(ze.evaluate(matrix([1.5] * 20), options=options))
     apart = people_differ(ze.evaluate(matrix([0.5] * 10 + [4.0] * 10), options=options))
     for name in ("alid", "eer"):
@@ -194,7 +196,7 @@ def some_of(scores, kept):
 
 def test_lists_of_pairs_have_error_rates_alone():
     whole = matrix([2.0] * 12).to_scores()
-    row = ze.evaluate(some_of(whole, np.arange(len(whole.nontarget)) % 7 == 0), options=ze.Options(intervals=0, null=0))
+    row = ze.evaluate(some_of(whole, np.arange(len(whole.nontarget)) % 7 == 0), options=QUICK)
     assert row.trials is None
     frame = speaker_table([row])
     assert frame["lid_mean"].null_count() == 12
@@ -217,7 +219,7 @@ def by_hand(scores):
 def test_worst_case_and_tag_of_each_person():
     """One person of eight stands out: the data have their worst case, and the others their own."""
     data = matrix([6.0, *[0.5] * 7], trials=6)
-    row = ze.evaluate(data, options=ze.Options(intervals=0, null=0))
+    row = ze.evaluate(data, options=QUICK)
     frame = speaker_table([row])
     found = dict(zip(frame["speaker"], frame["worst_case"], strict=True))
     assert found == pytest.approx(by_hand(data.to_scores()), abs=1e-12)
@@ -233,7 +235,7 @@ def test_worst_case_and_tag_of_each_person():
 def test_worst_cases_of_a_list_without_a_search():
     whole = matrix([3.0, 1.0, 1.0, 1.0], trials=3).to_scores()
     scores = some_of(whole, np.arange(len(whole.nontarget)) % 3 != 0)
-    row = ze.evaluate(scores, options=ze.Options(intervals=0, null=0))
+    row = ze.evaluate(scores, options=QUICK)
     assert row.people is None
     columns = speaker_columns(row)
     found = dict(zip(columns["speaker"], columns["worst_case"], strict=True))
@@ -245,15 +247,13 @@ def test_worst_cases_of_a_list_without_a_search():
 def test_a_person_without_a_name_is_called_by_their_enrolment_in_all_columns(first):
     """Whether names of trials come before those of enrolments, or after, or nothing has a name."""
     named = matrix([6.0, *[0.5] * 11], trials=6)
-    expected = speaker_columns(ze.evaluate(named, options=ze.Options(intervals=0, null=0)))
+    expected = speaker_columns(ze.evaluate(named, options=QUICK))
     unknown = ze.ScoreMatrix(named.scores, named.mated, trials=[f"{first}{i:02d}" for i in range(72)],
                              enrolments=named.enrolments)  # fmt: skip
-    row = ze.evaluate(unknown, options=ze.Options(intervals=0, null=0))
+    row = ze.evaluate(unknown, options=QUICK)
     assert speaker_columns(row) == expected
     assert row.people.worst_case is not None
-    columns = speaker_columns(
-        ze.evaluate(ze.ScoreMatrix(named.scores, named.mated), options=ze.Options(intervals=0, null=0))
-    )
+    columns = speaker_columns(ze.evaluate(ze.ScoreMatrix(named.scores, named.mated), options=QUICK))
     assert sorted(map(int, columns["speaker"])) == list(range(12))
     assert sorted(columns["worst_case"]) == sorted(expected["worst_case"])
     assert None not in columns["eer"]
@@ -261,7 +261,7 @@ def test_a_person_without_a_name_is_called_by_their_enrolment_in_all_columns(fir
 
 def test_link_probability_stands_beside_the_seconds_of_a_persons_trials():
     scores = np.random.default_rng(0).normal(size=(12, 4)) + 2.0 * np.repeat(np.eye(4), 3, axis=0)
-    row = ze.evaluate(ze.ScoreMatrix(scores, np.repeat(np.arange(4), 3)), options=ze.Options(intervals=0, null=0))
+    row = ze.evaluate(ze.ScoreMatrix(scores, np.repeat(np.arange(4), 3)), options=QUICK)
     assert speaker_columns(row)["seconds"] == [None] * 4
     seconds = {name: 1.0 + 2.0 * k for k, name in enumerate(row.trials.trial.tolist())}
     timed = with_seconds(row, seconds)

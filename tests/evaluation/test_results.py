@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
+from tests.evaluation.made import named_search
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import People
 from zeroevidence.evaluation.results import LARGEST_TEXT, MOST_ROWS, from_json, read_results, to_json
@@ -16,10 +17,7 @@ from zeroevidence.evaluation.results import LARGEST_TEXT, MOST_ROWS, from_json, 
 def row():
     mated = np.arange(48) % 12
     scores = np.random.default_rng(1).normal(size=(48, 12)) + 1.5 * np.eye(12)[mated]
-    names = [f"s{i}" for i in range(12)]
-    return ze.evaluate(
-        ze.ScoreMatrix(scores, mated, None, None, [names[i] for i in mated], names), options=ze.Options(null=20)
-    )
+    return ze.evaluate(named_search(scores, mated), options=ze.Options(null=20))
 
 
 def document(row):
@@ -37,12 +35,15 @@ def test_round_trip(row):
 def test_infinite_and_missing_values(row):
     metrics = {
         "cllr": ze.MeasureResult(math.inf, "bit"),
-        "lid_neg": ze.MeasureResult(math.nan, "bit"),
+        "lid_neg": ze.MeasureResult(math.nan, "bit", low=-math.inf, high=math.inf),
         "tag": ze.MeasureResult("A", "category"),
     }
-    (again,) = from_json(to_json([ze.Evaluation(metrics)]))
+    text = to_json([ze.Evaluation(metrics)])
+    json.loads(text, parse_constant=pytest.fail)
+    (again,) = from_json(text)
     assert again["cllr"].value == math.inf
     assert math.isnan(again["lid_neg"].value)
+    assert (again["lid_neg"].low, again["lid_neg"].high) == (-math.inf, math.inf)
     assert again["tag"].value == "A"
 
 
@@ -51,6 +52,19 @@ def test_earlier_formats_are_refused(row, version):
     changed = document(row) | {"schema": f"zeroevidence/evaluation/{version}"}
     with pytest.raises(InputError, match=r"r\.json: .*evaluate again"):
         read(changed)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "r.json:1: not JSON"),
+        ("[]", "r.json: expected a result with schema"),
+        ('{"schema": "zeroevidence/evaluation/3"}', "has no rows"),
+    ],
+)
+def test_texts_that_are_no_results_are_refused(text, message):
+    with pytest.raises(InputError, match=message):
+        from_json(text, path="r.json")
 
 
 def change(*path, to):
@@ -68,7 +82,13 @@ def change(*path, to):
 @pytest.mark.parametrize(
     ("apply", "message"),
     [
-        (change("trials", to=[]), "row 1: has no part 'trials'"),
+        (change("trials", to=[]), "row 1: has no part 'trials'; expected metrics, counts"),
+        (change("about", "mood", to="good"), "row 1.about: has no field 'mood'; expected question, role"),
+        (change("metrics", "eer", to={"value": 0.5}), "row 1.metrics.eer: has no 'unit'"),
+        (
+            change("metrics", "tag_counts", "value", to={"a": 3}),
+            "row 1.metrics.tag_counts.value: expected numbers by the names 0, A, B, C, D, E, F, got a",
+        ),
         (change("metrics", "eer", "plain", to=0.1), "row 1.metrics.eer: has no field 'plain'"),
         (change("setup", "colour", to="red"), "row 1.setup: has no field 'colour'"),
         (change("setup", "search", "colour", to="red"), "row 1.setup.search: has no field 'colour'"),

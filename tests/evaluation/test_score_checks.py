@@ -11,6 +11,7 @@ from scipy.special import ndtri
 
 import zeroevidence as ze
 from tests.effort import repetitions
+from tests.evaluation.made import named_search
 from zeroevidence.calibrate.logistic import fit_logistic
 from zeroevidence.data.formats.scores.read import read_scores
 from zeroevidence.data.matrix import FoldedScores, ScoreMatrix
@@ -18,7 +19,7 @@ from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import read_result
 from zeroevidence.evaluation.results import from_json, to_json
-from zeroevidence.evaluation.score_checks import development_flags, sex_flags, threshold
+from zeroevidence.evaluation.score_checks import development_flags, threshold
 from zeroevidence.report.evaluations import threshold_sentence
 
 QUICK = ze.Options(intervals=0, null=0)
@@ -63,15 +64,6 @@ def test_searches_that_differ(people, spread, expected):
 
 def test_many_trials_are_looked_at_in_part():
     assert development_flags(search(5, "p", trials=5000), search(5, "d", trials=40)) == []
-
-
-@pytest.mark.parametrize(
-    ("here", "there", "expected"),
-    [("f", "m", {"development-sex"}), ("f", "f", set()), (None, "m", set()), ("f", None, set())],
-)
-def test_sexes_that_differ(here, there, expected):
-    labels = [{} if sex is None else {"sex": sex} for sex in (here, there)]
-    assert {flag.code for flag in sex_flags(*labels)} == expected
 
 
 ONLY_OF_LLRS = {"devpav", "elub_low", "elub_high"}
@@ -320,10 +312,7 @@ TARGET, NONTARGET = RNG.normal(2.0, 2.0, 4000), RNG.normal(-2.0, 2.0, 4000)  # L
 def decided_search(people=20, each=5):
     mated = np.repeat(np.arange(people), each)
     scores = np.random.default_rng(1).normal(size=(len(mated), people)) + 2.0 * np.eye(people)[mated]
-    names = [f"p{i:02d}" for i in range(people)]
-    return ze.ScoreMatrix(
-        scores, mated, enrolments=names, trial_speakers=np.array(names)[mated], enrolment_speakers=names
-    )
+    return named_search(scores, mated)
 
 
 @pytest.mark.parametrize(("prior", "c_miss", "c_fa"), [(0.5, 1.0, 1.0), (0.1, 1.0, 1.0), (0.5, 10.0, 1.0)])

@@ -271,8 +271,7 @@ def test_by_trial_interval_covers_the_truth():
 
 def test_values_without_a_class_are_left_out_and_told():
     data = TandemScores(
-        cm_bonafide=TrialScores([2.0, 3.0], speakers=["a", "a"]),
-        cm_spoof=TrialScores([0.0, 1.0], speakers=["b", "c"]),
+        cm_bonafide=TrialScores([2.0, 3.0], speakers=["a", "a"]), cm_spoof=TrialScores([0.0, 1.0], speakers=["b", "c"])
     )
     (row,) = evaluate_tandem(data)
     assert [flag.code for flag in row.flags] == ["no-intervals", "values-left-out"]
@@ -347,10 +346,7 @@ def test_development_verifier_of_2019(shared, preset, priors, costs, value):
     folder = shared / "scores"
     scores = folder / "asvspoof2019_la_asv/ASVspoof2019.LA.asv.dev.gi.trl.scores.txt"
     data = read_tandem(
-        TandemFiles(
-            sasv=scores,
-            asv_key=folder / "asvspoof2019_la_protocols/ASVspoof2019.LA.asv.dev.gi.trl.txt",
-        )
+        TandemFiles(sasv=scores, asv_key=folder / "asvspoof2019_la_protocols/ASVspoof2019.LA.asv.dev.gi.trl.txt")
     ).data
     (row,) = evaluate_tandem(data, model=preset, intervals=0)
     assert round(100 * row.metrics["sv_eer"].value, 3) == 2.426

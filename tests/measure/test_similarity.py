@@ -4,37 +4,19 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
+from tests.evaluation.made import named_search
 from zeroevidence.calibrate.pav import pav_llrs
-from zeroevidence.data.scores import Pairs, Scores
+from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
 from zeroevidence.measure.measures import compute_family
-from zeroevidence.measure.similarity import (
-    deid,
-    diagonal_dominance,
-    similarity_matrix,
-    voice_distinctiveness_gain,
-)
+from zeroevidence.measure.similarity import deid, diagonal_dominance, similarity_matrix, voice_distinctiveness_gain
 from zeroevidence.measure.views import SimilarityView
 
 
 def scores(separation, speakers=4, utterances=3, seed=0):
-    rng = np.random.default_rng(seed)
-    names = np.array([f"s{i}" for i in range(speakers)])
-    trial_speaker = np.repeat(np.arange(speakers), utterances)
-    enrolment, trial = np.meshgrid(np.arange(speakers), np.arange(len(trial_speaker)), indexing="ij")
-    enrolment, trial = enrolment.ravel(), trial.ravel()
-    mated = enrolment == trial_speaker[trial]
-    values = rng.normal(size=len(mated)) + separation * mated
-    return Scores(
-        values[mated],
-        values[~mated],
-        Pairs(enrolment[mated], trial[mated]),
-        Pairs(enrolment[~mated], trial[~mated]),
-        enrolments=names,
-        trials=np.array([f"u{i}" for i in range(len(trial_speaker))]),
-        enrolment_speakers=names,
-        trial_speakers=names[trial_speaker],
-    )
+    mated = np.repeat(np.arange(speakers), utterances)
+    noise = np.random.default_rng(seed).normal(size=(len(mated), speakers))
+    return named_search(noise + separation * np.eye(speakers)[mated], mated, "s{}").to_scores()
 
 
 def test_matrix_is_the_sigmoid_of_mean_llrs():

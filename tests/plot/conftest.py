@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
+from tests.evaluation.made import named_search
 from zeroevidence.data.scores import TandemScores, TrialScores
 from zeroevidence.evaluation import Evaluation, Options, Points, add_similarity
 from zeroevidence.evaluation.tandem import evaluate_tandem
@@ -18,15 +19,7 @@ def searched(shift: float, seed: int, **labels: str) -> Evaluation:
     mated = np.repeat(np.arange(12), 4)
     scores = rng.normal(size=(48, 12))
     scores[np.arange(48), mated] += shift
-    names = [f"s{i:02d}" for i in range(12)]
-    matrix = ze.ScoreMatrix(
-        scores,
-        mated,
-        trials=[f"t{i:02d}" for i in range(48)],
-        enrolments=names,
-        trial_speakers=[names[i] for i in mated],
-        enrolment_speakers=names,
-    )
+    matrix = named_search(scores, mated, "s{:02d}", "t{:02d}")
     row = ze.evaluate(matrix, labels=labels, options=Options(intervals=40, null=0))
     return add_similarity([(row, matrix.to_scores())])[0]
 

@@ -25,11 +25,7 @@ from zeroevidence.report.verdict import verdict
 pytest.importorskip("jinja2")
 OPTIONS = ze.Options(intervals=10, null=39, linkability="pav")
 # how far voices stand out to the ignorant and to the lazy attacker, people, how many recordings the first person has
-AUDITS = [
-    *((leak, people, 4) for leak in (0.0, 0.5, 1.0, 2.0, 4.0) for people in (6, 12)),
-    (0.0, 8, 16),
-    (2.0, 8, 16),
-]
+AUDITS = [*((leak, people, 4) for leak in (0.0, 0.5, 1.0, 2.0, 4.0) for people in (6, 12)), (0.0, 8, 16), (2.0, 8, 16)]
 # numbers that are no results: the level, what counts as named, attempts, and people that are wanted at least
 FIXED = {"95", "80", "2", "10"}
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from zeroevidence._typing import IntArray, StrArray
 from zeroevidence.data.preparing import sort_by_name
-from zeroevidence.data.scores import Pairs, Scores
+from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.measure_result import SearchedTrials
@@ -98,8 +98,6 @@ def _names(places: Sequence[int], labels: Sequence[Mapping[str, str]], sources: 
 
 def check_same_trials(systems: Sequence[tuple[str, Scores]]) -> None:
     """Refuse systems that were scored on other trials, saying which."""
-    if len(systems) < 2:
-        return
     ordered = [(name, _named(name, scores)) for name, scores in systems]
     if all(_are_same(ordered[0][1], scores) for _, scores in ordered[1:]):
         return
@@ -135,26 +133,23 @@ def _are_same(first: Scores, second: Scores) -> bool:
 
 
 def _trials(scores: Scores) -> dict[str, StrArray]:
-    def identifiers(pairs: Pairs | None) -> StrArray:
-        assert pairs is not None
-        assert scores.enrolments is not None
-        assert scores.trials is not None
-        first = np.char.add(scores.enrolments, "\x1f")[pairs.enrolment]
-        joined: StrArray = np.char.add(first, scores.trials[pairs.trial])
-        return joined
-
-    return {"target": identifiers(scores.target_pairs), "nontarget": identifiers(scores.nontarget_pairs)}
+    assert scores.enrolments is not None
+    assert scores.trials is not None
+    first = np.char.add(scores.enrolments, "\x1f")
+    pairs = {"target": scores.target_pairs, "nontarget": scores.nontarget_pairs}
+    return {
+        kind: np.char.add(first[each.enrolment], scores.trials[each.trial])
+        for kind, each in pairs.items()
+        if each is not None
+    }
 
 
 def check_same_people(systems: Sequence[tuple[str, Scores]]) -> None:
     """Refuse systems of the same trials whose files say differently whose they are: other people would be left out."""
-    if len(systems) < 2:
-        return
-    first, reference = systems[0][0], _sides(systems[0][1])
-    for name, scores in systems[1:]:
-        for here, there in zip(reference, _sides(scores), strict=True):
-            if not np.array_equal(here, there):
-                raise _other_people(first, name)
+    sides = [_sides(scores) for _, scores in systems]
+    for (name, _), other in zip(systems[1:], sides[1:], strict=True):
+        if not all(map(np.array_equal, sides[0], other)):
+            raise _other_people(systems[0][0], name)
 
 
 def _sides(scores: Scores) -> list[IntArray]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, combinations
 from typing import Literal, TypeAlias, get_args
@@ -197,16 +197,14 @@ def compare_group(
         measured = [set(replicates.left_out) for replicates in drawn]
     else:
         drawn = []
-        if not unnamed:
-            _check_counts(results, group.names)
+        for row, name in zip(results, group.names, strict=True):
+            if not unnamed and dict(row.counts) != dict(results[0].counts):  # they cannot be about the same trials
+                raise InputError(
+                    f"{name} and {group.names[0]} count other trials; expected the same trials in all systems"
+                )
         measured = [{name for name, result in row.metrics.items() if result.spread is not None} for row in results]
-    comparisons = (_compared(group, results, drawn, name) for name in measures or usual_measures(measured))
-    return with_training(comparisons, results)
-
-
-def with_training(comparisons: Iterable[Comparison], results: Sequence[Evaluation]) -> list[Comparison]:
-    """Return comparisons of some results, which say where the training of their attackers is unknown."""
     unknown = any(row.about.is_training_unknown for row in results)
+    comparisons = (_compared(group, results, drawn, name) for name in measures or usual_measures(measured))
     return [replace(comparison, training_unknown=unknown) for comparison in comparisons]
 
 
@@ -227,27 +225,16 @@ def usual_measures(measured: Sequence[set[str]]) -> list[str]:
     return names
 
 
-def _check_counts(results: Sequence[Evaluation], names: Sequence[str]) -> None:
-    """Refuse results from files that cannot be about the same trials."""
-    for row, name in zip(results[1:], names[1:], strict=True):
-        if dict(row.counts) != dict(results[0].counts):
-            raise InputError(f"{name} and {names[0]} count other trials; expected the same trials in all systems")
-
-
-def _replicates(row: Evaluation, name: str) -> Replicates:
-    if row.replicates is None:
-        raise UsageError(
-            f"{name}: has no values without single people, which a comparison rests on (a file holds none); evaluate "
-            "the scores again, with intervals"
-        )
-    return row.replicates
-
-
 def paired_replicates(results: Sequence[Evaluation], names: Sequence[str]) -> list[Replicates]:
     """The values on fewer people of each result; refused where they are not paired: other trials, options or seeds."""
-    drawn = [_replicates(row, name) for row, name in zip(results, names, strict=True)]
-    first = results[0].setup
-    for row, name in zip(results[1:], names[1:], strict=True):
+    drawn, first = [], results[0].setup
+    for row, name in zip(results, names, strict=True):
+        if row.replicates is None:
+            raise UsageError(
+                f"{name}: has no values without single people, which a comparison rests on (a file holds none); "
+                "evaluate the scores again, with intervals"
+            )
+        drawn.append(row.replicates)
         if (row.setup.intervals, row.setup.seed, row.setup.level) != (first.intervals, first.seed, first.level):
             raise UsageError(
                 f"{name} and {names[0]} left out other people; expected the same intervals, level and seed"

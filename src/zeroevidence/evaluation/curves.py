@@ -49,8 +49,7 @@ def one_to_one_curves(view: ScoreView) -> dict[str, Curve]:
     """
     ranked, blocks, settings = view.ranked, view.blocks, view.settings
     curves = {"ece": as_curve(zebra.LOG_ODDS_GRID, zebra.ece_min_of(blocks), zebra.ece_default())}
-    size = len(ranked.target) + len(ranked.nontarget)
-    if size <= zebra.LLRS_LIMIT:
+    if len(ranked.target) + len(ranked.nontarget) <= zebra.LLRS_LIMIT:
         curves["ece_actual"] = as_curve(zebra.LOG_ODDS_GRID, zebra.ece_actual(*view.actual), zebra.ece_default())
     curves["det"] = _det(ranked)
     curves |= _tippett(blocks) if view.llrs is None else _tippett_of_llrs(*view.llrs)
@@ -159,8 +158,7 @@ def _posterior(evidence: RowEvidence, prior: FloatArray | None) -> Curve:
 
 def _over_priors(evidence: RowEvidence, prior: FloatArray | None) -> Curve:
     """ALID over the prior log-odds of the true identity, the others sharing the rest; a prior tells nothing at all."""
-    before = 1.0 / evidence.identities if prior is None else prior
-    ratio = log_ratio_from_lid(evidence.lid, before)
+    ratio = log_ratio_from_lid(evidence.lid, 1.0 / evidence.identities if prior is None else prior)
     mean = total_lid_at(ratio, zebra.LOG_ODDS_GRID) / len(ratio)
     return as_curve(zebra.LOG_ODDS_GRID, mean, np.zeros(len(zebra.LOG_ODDS_GRID)))
 
@@ -218,10 +216,9 @@ def _threshold(view: TandemView, side: str) -> float | None:
         return None if tandem_rates is None else tandem_rates.threshold
     if side == "sasv":
         return None if view.sasv is None else adcf_min(*view.sasv, view.model).threshold
-    rates = constrained_rates(view)
-    if view.model.cm_threshold is not None or rates is None or view.cm is None:
-        threshold: float | None = view.model.cm_threshold
-        return threshold
+    rates, given = constrained_rates(view), view.model.cm_threshold
+    if given is not None or rates is None or view.cm is None:
+        return None if given is None else float(given)
     return tdcf_min(*view.cm, rates, view.model).threshold
 
 
@@ -232,16 +229,15 @@ def add_similarity(rows: Sequence[tuple[Evaluation, Scores]]) -> list[Evaluation
     and the attacker's name; a row without such a partner, or without speakers, gets neither. The matrix itself goes
     along as the surface ``similarity`` where it is small enough to look at.
     """
-    threats = [row.about.threat for row, _ in rows]
+    threats = {number: row.about.threat for number, (row, _) in enumerate(rows) if row.about.threat is not None}
+    settings = [_setting(row) for row, _ in rows]
     original = {
-        _setting(row): number
-        for number, (row, _) in enumerate(rows)
-        if (threat := threats[number]) is not None and (threat.enrolment, threat.trial) == ("original", "original")
+        settings[number]: number for number, threat in threats.items() if threat.enrolment == threat.trial == "original"
     }
     compared = {
-        number: original[_setting(row)]
-        for number, (row, _) in enumerate(rows)
-        if (threat := threats[number]) is not None and threat.trial == "anonymised" and _setting(row) in original
+        number: original[settings[number]]
+        for number, threat in threats.items()
+        if threat.trial == "anonymised" and settings[number] in original
     }
     wanted = {*compared, *compared.values()}
     matrices = [_matrix(scores, drawn_only=number not in wanted) for number, (_, scores) in enumerate(rows)]
@@ -249,9 +245,8 @@ def add_similarity(rows: Sequence[tuple[Evaluation, Scores]]) -> list[Evaluation
     for number, (row, _) in enumerate(rows):
         after = matrices[number]
         before = matrices[compared[number]] if number in compared else None
-        threat = threats[number]
-        if before is not None and after is not None and before[1] == after[1] and threat is not None:
-            view = SimilarityView(before[0], after[0], threat.enrolment)
+        if before is not None and after is not None and before[1] == after[1]:
+            view = SimilarityView(before[0], after[0], threats[number].enrolment)
             # Without interval: that of leaving people out of the matrices holds the truth in three of four simulations.
             values = compute_family("similarity", view)
             row = row.with_metrics({name: MeasureResult.of(name, value) for name, value in values.items()})

@@ -97,10 +97,9 @@ def speaker_errors(scores: Scores, level: float = LEVEL) -> SpeakerErrors | None
     same_target = _by_person(clusters.target.enrolment, same)
     # a comparison of two people is one of each
     sides = np.concatenate((clusters.nontarget.enrolment, clusters.nontarget.trial))
-    twice = np.concatenate((scores.nontarget, scores.nontarget))
     apart = clusters.nontarget.enrolment != clusters.nontarget.trial
     once = np.concatenate((np.ones(len(apart), dtype=bool), apart))
-    nontarget = _by_person(sides[once], twice[once])
+    nontarget = _by_person(sides[once], np.tile(scores.nontarget, 2)[once])
     same_nontarget = _by_person(sides[once], np.tile(same_other, 2)[once])
     named = np.isin(clusters.names, [] if scores.speakers is None else scores.speakers)
     speakers = [person for person in sorted({*target, *nontarget}) if named[person] or person in target]

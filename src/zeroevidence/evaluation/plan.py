@@ -99,7 +99,11 @@ def plan(
     """
     check_plan(people, power)
     design = Design(people, options.utterances, options.between, options.uneven)
-    _check_size(design)
+    if design.scores > ROWS_LIMIT:
+        raise UsageError(
+            f"{design.people} people with {design.utterances} utterances each are {design.scores} scores to simulate; "
+            f"expected at most {ROWS_LIMIT} (lengths fall with the square root of the number of people)"
+        )
     bounds = {plannable(name).name: checked_bound(name, bound) for name, bound in (show or {}).items()}
     runner = SimulationRunner(run)
     shift = shift_of(design, measure, leak)
@@ -109,10 +113,9 @@ def plan(
     measured = runner.outcomes(partial(_outcome, basis, names, run.level), [(n,) for n in range(basis.times)])
     requirements = needed.find_requirements(basis, bounds, power, run.level, runner)
     expected = tuple(
-        _expected(name, [outcome.measures[name] for outcome in measured], true[name], bounds, run.level)
-        for name in names
+        _expected(name, [measures[name] for measures, _ in measured], true[name], bounds, run.level) for name in names
     )
-    detected = float(np.mean([outcome.detected for outcome in measured]))
+    detected = float(np.mean([detected for _, detected in measured]))
     return Plan(people, expected, requirements, power, basis, detected, run.level)
 
 
@@ -131,28 +134,13 @@ def checked_bound(name: str, bound: float) -> float:
     return float(bound)
 
 
-def _check_size(design: Design) -> None:
-    """Raise UsageError for people whose scores are too many to simulate."""
-    if design.scores > ROWS_LIMIT:
-        raise UsageError(
-            f"{design.people} people with {design.utterances} utterances each are {design.scores} scores to simulate; "
-            f"expected at most {ROWS_LIMIT} (lengths fall with the square root of the number of people)"
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Outcome:
-    """One simulation: its measures, and whether a leak was found."""
-
-    measures: Mapping[str, MeasureResult]
-    detected: bool
-
-
-def _outcome(basis: Simulation, names: Sequence[str], level: float, number: int) -> _Outcome:
-    """Simulate a recording and evaluate it."""
+def _outcome(
+    basis: Simulation, names: Sequence[str], level: float, number: int
+) -> tuple[dict[str, MeasureResult], bool]:
+    """Simulate a recording and evaluate it: its measures, and whether a leak was found."""
     data = simulated(basis.design, basis.shift, basis.seed, number)
     row = evaluate(data, options=Options(null=_PERMUTATIONS), run=Run(seed=number, level=level))
-    return _Outcome({name: replace(row.metrics[name], null=None) for name in names}, chances([row])[0].beaten is True)
+    return {name: replace(row.metrics[name], null=None) for name in names}, chances([row])[0].beaten is True
 
 
 def _expected(

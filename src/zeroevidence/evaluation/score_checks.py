@@ -229,15 +229,14 @@ def base_flags(target: FloatArray, nontarget: FloatArray, metrics: Mapping[str, 
     if not lost > _LEAST:
         return []
     with np.errstate(over="ignore"):  # an infinite score is evidence too
-        costs = {
-            unit: cllr.unchecked(factor * target, factor * nontarget)
+        other, unit = min(
+            (cllr.unchecked(factor * target, factor * nontarget), unit)
             for unit, factor in FACTORS.items()
             if unit != "ln"
-        }
-    unit = min(costs, key=lambda unit: costs[unit])
-    if costs[unit] - float(least) > _LEFT * lost:
+        )
+    if other - float(least) > _LEFT * lost:
         return []
-    return [flag("llr-base-suspected", unit=unit, cllr=float(actual), other=costs[unit])]
+    return [flag("llr-base-suspected", unit=unit, cllr=float(actual), other=other)]
 
 
 def calibrate_pairs(
@@ -402,8 +401,7 @@ def _rate(scores: Scores, errors: BoolArray, *, target: bool, level: float) -> E
     with np.errstate(invalid="ignore", divide="ignore"):
         left_out = np.where(left > 0.0, (errors.sum() - wrong) / left, np.nan)
     shares = involved / max(involved.sum(), 1.0)
-    unseen = 1.0 - value, -value
-    spread = estimate_spread(value, left_out, shares, effective_number(involved), unseen)
+    spread = estimate_spread(value, left_out, shares, effective_number(involved), (1.0 - value, -value))
     if spread is None:
         return ErrorRate(value)
     low, high = (float(np.clip(end, 0.0, 1.0)) for end in spread.limits(value, level))

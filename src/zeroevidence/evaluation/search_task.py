@@ -210,6 +210,5 @@ def name_codes(names: StrArray) -> IntArray:
 def mean_over_folds(curves: Sequence[tuple[int, SizeCurve]]) -> Curve:
     """The mean of curves over the same numbers of identities, each of so many trials."""
     _, first = curves[0]
-    weights = [trials for trials, _ in curves]
-    mean = np.average([curve.y for _, curve in curves], axis=0, weights=weights)
+    mean = np.average([curve.y for _, curve in curves], axis=0, weights=[trials for trials, _ in curves])
     return as_curve(first.x, mean, first.baseline)

@@ -145,8 +145,7 @@ class MatrixSearch(SearchTask):
 
     def _rivals(self, evidence: RowEvidence) -> IntArray:
         """For each trial, the only identity that scores higher than the true one; -1 where there is none or several."""
-        only = (evidence.greater == 1) & (evidence.equal == 0)
-        return np.where(only, self.matrix.scores.argmax(axis=1), -1)
+        return np.where((evidence.greater == 1) & (evidence.equal == 0), self.matrix.scores.argmax(axis=1), -1)
 
     def hypothetical(self, folds: Sequence[Fold]) -> list[HypotheticalRanks]:
         """The rank of everybody else as the speaker of each trial."""

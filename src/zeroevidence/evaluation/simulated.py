@@ -216,18 +216,16 @@ def shift_of(design: Design, name: str, value: float) -> float:
 
 def _of_pairs(design: Design, shift: float) -> dict[str, float]:
     """One-to-one measures of targets and non-targets, from quantiles of both."""
-    target, nontarget = _gaussian_quantiles(shift) if design.scenario == "alike" else _quantiles(design, shift)
+    if design.scenario == "alike":
+        nontarget: FloatArray = ndtri(_middles(_GRID))
+        target: FloatArray = nontarget + shift
+    else:
+        target, nontarget = _quantiles(design, shift)
     view = ScoreView(rank(target, nontarget))
     values = {
         measure.name: measure.compute(view) for measure in measures_of("one-to-one") if _is_planned(measure, view)
     }
     return {name: value for name, value in values.items() if isinstance(value, float)}
-
-
-def _gaussian_quantiles(shift: float) -> tuple[FloatArray, FloatArray]:
-    """Quantiles of two Gaussians of variance 1."""
-    quantiles = ndtri(_middles(_GRID))
-    return quantiles + shift, quantiles
 
 
 def _quantiles(design: Design, shift: float) -> tuple[FloatArray, FloatArray]:

@@ -324,47 +324,33 @@ def _rows(
         intervals=None if drawn is None else Resampling(drawn.unit, drawn.groups),
         data=digest(class_arrays(classes, speakers)),
     )
-    counted = None if scores.speakers is None else len(speakers)
-    return [
-        _row(attack, TandemView(part, model), drawn, setup, labels, counted)
-        for attack, part in scores_by_attack(classes, attacks).items()
-    ]
-
-
-def _row(
-    attack: str,
-    view: TandemView,
-    drawn: TandemSpreads | None,
-    setup: Setup,
-    labels: Mapping[str, str],
-    speakers: int | None,
-) -> Evaluation:
-    """The row of one attack, or of all together."""
-    measured = compute_family("tandem", view)
     assert setup.tandem is not None
-    metrics = _metrics(measured, view, drawn, attack, setup.level)
-    return Evaluation(
-        metrics=metrics,
-        counts=_counts(view.scores) | ({} if speakers is None else {"speakers": speakers}),
-        setup=replace(setup, tandem=replace(setup.tandem, attack=attack)),
-        labels=labels,
-        about=About(question="spoofing", attack=attack),
-        flags=(
-            *_flags(metrics, speakers or min(map(len, view.scores.values()))),
-            *(() if drawn is None else drawn.flags[attack]),
-            *relaxed_flags(setup.relaxed),
-        ),
-        curves=tandem_curves(view) | tandem_profiles(view),
-        surfaces=tandem_surfaces(view) if attack == ALL else {},  # large, so once
-    )
+    counted, rows = {} if scores.speakers is None else {"speakers": len(speakers)}, []
+    for attack, part in scores_by_attack(classes, attacks).items():
+        view = TandemView(part, model)
+        metrics = _metrics(view, drawn, attack, setup.level)
+        row = Evaluation(
+            metrics=metrics,
+            counts=_counts(part) | counted,
+            setup=replace(setup, tandem=replace(setup.tandem, attack=attack)),
+            labels=labels,
+            about=About(question="spoofing", attack=attack),
+            flags=(
+                *_flags(metrics, counted.get("speakers") or min(map(len, part.values()))),
+                *(() if drawn is None else drawn.flags[attack]),
+                *relaxed_flags(setup.relaxed),
+            ),
+            curves=tandem_curves(view) | tandem_profiles(view),
+            surfaces=tandem_surfaces(view) if attack == ALL else {},  # large, so once
+        )
+        rows.append(row)
+    return rows
 
 
-def _metrics(
-    values: Mapping[str, float], view: TandemView, drawn: TandemSpreads | None, attack: str, level: float
-) -> dict[str, MeasureResult]:
+def _metrics(view: TandemView, drawn: TandemSpreads | None, attack: str, level: float) -> dict[str, MeasureResult]:
     unit = "" if drawn is None else f"{drawn.unit} and attack" if drawn.by_attack and attack == ALL else drawn.unit
     metrics = {}
-    for name, value in values.items():
+    for name, value in compute_family("tandem", view).items():
         result = MeasureResult.of(name, value, MEASURES[name].method_of(view))
         spread = None if drawn is None else drawn.spreads[attack].get(name)
         method = "; ".join(filter(None, (result.method, f"interval by {unit}")))
@@ -378,8 +364,7 @@ def _counts(part: Mapping[str, FloatArray]) -> dict[str, int]:
     counts = {
         kind: len(part[f"{main}_{kind}"]) for kind in ("target", "nontarget", "spoof") if f"{main}_{kind}" in part
     }
-    rest = {kind: len(values) for kind, values in part.items() if not kind.startswith(f"{main}_")}
-    return counts | rest
+    return counts | {kind: len(values) for kind, values in part.items() if not kind.startswith(f"{main}_")}
 
 
 def _flags(metrics: Mapping[str, MeasureResult], independent: int) -> tuple[Flag, ...]:

@@ -172,8 +172,7 @@ def to_svg(kind: str, results: Results, *, hide: bool = False, **options: Any) -
     >>> to_svg("ece", result)[:4]
     '<svg'
     """
-    figure = draw(kind, results, hide=hide, **options)
-    return canvas.svg_text(figure, name=kind, title=KINDS[kind].title)
+    return canvas.svg_text(draw(kind, results, hide=hide, **options), name=kind, title=KINDS[kind].title)
 
 
 def to_bytes(

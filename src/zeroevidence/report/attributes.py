@@ -258,8 +258,7 @@ def render_pareto_front(
             columns.append((numbers_column("under the null"), [null_cell(row, "d_ece") for row in attacks]))
     table = Table.of(*columns, *measure_columns(kept, _UTILITY), title="Privacy against utility")
     shown = [row for point in points for row in (*point.attacks.values(), point.utility)]
-    notes = [_FRONT_NOTE, *_one_vector_notes(shown)]
-    return _render([table], notes, shown, format, signatures=signatures)
+    return _render([table], [_FRONT_NOTE, *_one_vector_notes(shown)], shown, format, signatures=signatures)
 
 
 def render_protector_choice(choice: Choice, attribute: str) -> str:

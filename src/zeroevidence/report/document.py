@@ -173,8 +173,7 @@ def audit_text(
     from zeroevidence.report.text import terminal_console, wrap  # brings rich
 
     width, conclusion = terminal_console().width, verdict(audit.rows)
-    paragraphs = _first_paragraphs(audit, conclusion)
-    paragraphs += _next_paragraphs(conclusion) if verbose else []
+    paragraphs = _first_paragraphs(audit, conclusion) + (_next_paragraphs(conclusion) if verbose else [])
     paragraphs += [[conclusion.paragraph]] if verbose or not conclusion.summary else []
     lines = [line for paragraph in paragraphs for line in (*paragraph, *([""] if verbose else []))]
     lines += [f"Not tried: {'; '.join(audit.left_out)}."] if verbose and audit.left_out else []
@@ -218,8 +217,7 @@ def overview_text(audits: Sequence[Audit], following: Sequence[str]) -> str:
     for audit in audits:
         system = audit.strongest.labels.get("system", "")
         blocks += [f"{system}: {verdict(audit.rows).headline}.", short_sentence(audit.finding), ""]
-    level = audits[0].strongest.setup.level
-    title = f"Recordings that get the right name [%], with {interval_title(level)}"
+    title = f"Recordings that get the right name [%], with {interval_title(audits[0].strongest.setup.level)}"
     columns = (names_column("protection"), *map(numbers_column, _ATTACKERS))
     return write_tables(Tables([*blocks, Table(columns, tuple(map(_line, audits)), title), *following]), "text")
 

@@ -56,14 +56,20 @@ _ATTRIBUTE_CAPTIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class ReportFigure:
-    """One figure: `svg` is markup of ours, everything else is text."""
+class VerdictPicture:
+    """The picture beside a verdict: `svg` is markup of ours, everything else is text."""
 
     id: str
     title: str
     caption: str
-    shows: str
     svg: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFigure(VerdictPicture):
+    """One figure of a report, and how it stands on the page."""
+
+    shows: str
     wide: bool  # as wide as the page
     shaded: bool  # light and dark stand for numbers, so they must not be exchanged on a dark page
 
@@ -140,8 +146,8 @@ def _figure(job: FigureJob) -> ReportFigure:
         f"figure-{kind.name}",
         kind.title,
         _ATTRIBUTE_CAPTIONS.get(kind.name, kind.caption) if job.about_attribute else kind.caption,
-        job.shows,
         Markup(svg),  # made by us; names in it are escaped where it is written
+        shows=job.shows,
         wide=bool(across > 5.0 or height > _TALL * across),
         shaded=kind.name in _SHADED,
     )
@@ -195,16 +201,6 @@ def _chosen(finding: Finding) -> list[Evaluation]:
     ]
     first = list(dict.fromkeys([*places, *finding.by_system]))[:_MOST]
     return [rows[i] for i in sorted(first)]
-
-
-@dataclass(frozen=True, slots=True)
-class VerdictPicture:
-    """The picture beside a verdict: `svg` is markup of ours, everything else is text."""
-
-    id: str
-    title: str
-    caption: str
-    svg: str
 
 
 def figure_titles(rows: Sequence[Evaluation]) -> dict[str, str]:

@@ -53,8 +53,7 @@ class ReportInputs:
             raise InputError("has no rows; expected a result", path=name)
         protector = read_card(path)
         self._add_protector(None if protector is None else protector.to_dict())
-        attacks = [row for row in rows if row.about.role != "utility"]
-        cards = iter(_cards(Path(path), len(attacks)))
+        cards = iter(_cards(Path(path), sum(row.about.role != "utility" for row in rows)))
         for row in rows:
             card = None if row.about.role == "utility" else next(cards)
             if row not in self.rows:  # audits of the same data have their bounds in common

@@ -150,16 +150,8 @@ def prepare_page() -> None:
 def _results(finding: Finding | None, measures: Sequence[str], options: ReportOptions) -> dict[str, Any]:
     """The template's variables about the results, of which there are none where a page has comparisons alone."""
     if finding is None:
-        empty: dict[str, Any] = dict.fromkeys(("rows", "people", "recordings", "effort", "utility", "picture"))
-        return empty | {
-            "numbers": [],
-            "tiles": (),
-            "flags": [],
-            "flags_of_strongest": [],
-            "figures": [],
-            "people_left": 0,
-            "shared_labels": "",
-        }
+        parts = ("rows", "people", "recordings", "effort", "utility", "picture", "numbers", "tiles", "figures")
+        return dict.fromkeys((*parts, "flags", "flags_of_strongest", "people_left", "shared_labels"), ())
     rows = finding.rows
     numbers = [headline_number(name, finding) for name in measures if name in finding.row.metrics]
     people, people_left = people_table(finding)

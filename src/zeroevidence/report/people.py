@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import isnan, nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from zeroevidence.data.formats.attack_scores import escape_table
 from zeroevidence.data.writing import write_atomically
@@ -15,6 +15,7 @@ from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.chance import PEOPLE_LABELS
 from zeroevidence.evaluation.people import hubs, people_differ, speaker_columns
 from zeroevidence.evaluation.resampling import SHOWN
+from zeroevidence.evaluation.rows.curves import Recordings
 from zeroevidence.evaluation.rows.evaluation import used_labels
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.zebra import tag_of
@@ -193,18 +194,11 @@ def _places_held(row: Evaluation) -> dict[int, int]:
     return {k: held.index(k) for k in SHOWN if k in held}
 
 
-def _with_recordings(row: Evaluation, name: str, k: int) -> Cell:
-    """A measure of an attacker who holds `k` recordings of one person; empty where that could not be tried."""
-    if k not in _places_held(row):
-        return Cell()
-    value, low, high = (_of_recordings(row, field, k) for field in (name, f"{name}_low", f"{name}_high"))
+def _with_recordings(recordings: Recordings, name: str, place: int) -> Cell:
+    """A measure of an attacker who holds several recordings of one person, with its limits where there are some."""
+    columns = (getattr(recordings, field) for field in (name, f"{name}_low", f"{name}_high"))
+    value, low, high = (None if column is None else column[place] for column in columns)
     return Cell(value, MEASURES[name].unit, low, high)
-
-
-def _of_recordings(row: Evaluation, field: str, k: int) -> Any:
-    """What a result holds of attackers with `k` recordings; None where it was not computed."""
-    values = getattr(row.recordings, field)
-    return None if values is None else values[_places_held(row)[k]]
 
 
 def recordings_table(finding: Finding) -> Table | None:
@@ -214,19 +208,21 @@ def recordings_table(finding: Finding) -> Table | None:
     """
     chosen = finding.by_system or (finding.strongest,) if finding.question == "identity" else ()
     chosen = tuple(dict.fromkeys((*chosen, *([] if finding.control is None else [finding.control]))))
-    held = {i: _places_held(finding.rows[i]) for i in chosen}
-    lines = [(i, k) for i, places in held.items() for k in places if len(places) > 1]
-    if not lines:
+    named, records, numbers = len(chosen) > 1, [], []
+    for i in chosen:
+        row, held = finding.rows[i], _places_held(finding.rows[i])
+        if row.recordings is None or len(held) < 2:
+            continue
+        for k, place in held.items():
+            record: dict[str, Content] = {"recordings": k, "people": row.recordings.people[place]}
+            record |= {name: _with_recordings(row.recordings, name, place) for name in _RECORDINGS}
+            records.append(record | ({"system": _system_name(row)} if named else {}))
+            numbers.append(i + 1)
+    if not records:
         return None
-    named, records = len(chosen) > 1, []
-    for i, k in lines:
-        row = finding.rows[i]
-        record = {"recordings": k, "people": _of_recordings(row, "people", k)}
-        record |= {name: _with_recordings(row, name, k) for name in _RECORDINGS}
-        records.append(record | ({"system": _system_name(row)} if named else {}))
     measures = (measure_column(name, description=MEASURES[name].meaning) for name in _RECORDINGS)
     table = Table.of_records(records, (*_RECORDING_COLUMNS, *measures))
-    return replace(table, title=_RECORDINGS_TITLE, numbers=tuple(i + 1 for i, _ in lines) if named else ())
+    return replace(table, title=_RECORDINGS_TITLE, numbers=tuple(numbers) if named else ())
 
 
 def untried_numbers(rows: Sequence[Evaluation]) -> str:

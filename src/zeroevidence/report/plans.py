@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 import numpy as np
 
 from zeroevidence import __version__
+from zeroevidence.data.json_values import plain
 from zeroevidence.evaluation.needed import Pilot, Plan, Requirement, Simulation
 from zeroevidence.evaluation.rows.flags import FEW_SPEAKERS
 from zeroevidence.evaluation.rows.measure_result import Column
@@ -32,31 +33,15 @@ def render_plan(plan: Plan, format: str) -> str:
     """Return a plan in one of the output formats, ending in a newline."""
     check_format(format)
     if format == "json":
-        return json.dumps(_document(plan), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        kind = "pilot" if isinstance(plan.basis, Pilot) else "simulation"
+        document = {"schema": SCHEMA, "version": __version__, "kind": kind, **plain(asdict(plan))}
+        return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     if format == "csv":
         return to_csv(Table.of_records(_records(plan)))
     basis = plan.basis
     notes = _pilot_notes(plan, basis) if isinstance(basis, Pilot) else _simulation_notes(plan, basis)
     needed = (_people_needed(plan, target) for target in plan.requirements)
     return write_tables(Tables([_expected_table(plan), *needed, *notes]), format).rstrip("\n") + "\n"
-
-
-def _document(plan: Plan) -> dict[str, object]:
-    basis = asdict(plan.basis)
-    if isinstance(plan.basis, Pilot):
-        basis["labels"] = dict(plan.basis.labels)
-    return {
-        "schema": SCHEMA,
-        "version": __version__,
-        "kind": "pilot" if isinstance(plan.basis, Pilot) else "simulation",
-        "people": plan.people,
-        "power": plan.power,
-        "level": plan.level,
-        "detected": plan.detected,
-        "expected": [asdict(expected) for expected in plan.expected],
-        "requirements": [asdict(target) for target in plan.requirements],
-        "basis": basis,
-    }
 
 
 def _expected_table(plan: Plan) -> Table:
@@ -116,8 +101,7 @@ def _people_needed(plan: Plan, target: Requirement) -> str:
     needed = target.needed
     if target.worst is None:
         return _needed_by_pilot(plan, claim, needed)
-    same = all(other == needed for other in target.scenarios.values())
-    where = "" if same else f" {_WHERE[target.worst]}"
+    where = "" if all(other == needed for other in target.scenarios.values()) else f" {_WHERE[target.worst]}"
     others = _other_scenarios(target)
     if needed.unreachable == "never":
         return f"No number of people will show that {claim}{where}: in truth it is not.{others}"

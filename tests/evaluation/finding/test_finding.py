@@ -7,6 +7,7 @@ import pytest
 
 import zeroevidence as ze
 from tests.effort import slow
+from tests.evaluation.made import named_search
 from zeroevidence.attack.attackers import RANDOM_VECTORS, UNPROTECTED_SPEECH, find_attacker
 from zeroevidence.evaluation import MeasureResult, Setup, findings, flag_rows
 from zeroevidence.evaluation.finding.chance import chances, strongest_row
@@ -31,13 +32,8 @@ def searches(seed, separation=0.0, *, people=10, each=5, versions=3, name="e"):
     scores = rng.normal(size=(1, people)) + rng.normal(size=people)[mated][:, None]
     scores = scores + rng.normal(size=(people, people))[mated] + rng.normal(size=(len(mated), people))
     scores[np.arange(len(mated)), mated] += separation
-    names = np.array([f"{name}{i:02d}" for i in range(people)])
-    return [
-        ze.ScoreMatrix(
-            scores + 0.5 * rng.normal(size=scores.shape), mated, trial_speakers=names[mated], enrolment_speakers=names
-        )
-        for _ in range(versions)
-    ]
+    noisy = (scores + 0.5 * rng.normal(size=scores.shape) for _ in range(versions))
+    return [named_search(version, mated, name + "{:02d}") for version in noisy]
 
 
 def attacked(seed, separation=0.0, *, attackers=ATTACKERS, options=QUICK, system="protected", backend="cosine"):

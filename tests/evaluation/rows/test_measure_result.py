@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
+from tests.evaluation.made import named_search
 from zeroevidence.evaluation.results import to_json
 from zeroevidence.evaluation.rows.evaluation import records, to_frame
 from zeroevidence.evaluation.rows.measure_result import RESULT_COLUMNS, MeasureResult
@@ -20,9 +21,7 @@ from zeroevidence.report import render
 def row():
     mated = np.arange(60) % 12
     scores = np.random.default_rng(0).normal(size=(60, 12)) + 1.5 * np.eye(12)[mated]
-    names = [f"s{i}" for i in range(12)]
-    data = ze.ScoreMatrix(scores, mated, None, None, [names[i] for i in mated], names)
-    return ze.evaluate(data, options=ze.Options(null=20), run=ze.Run(level=0.9))
+    return ze.evaluate(named_search(scores, mated), options=ze.Options(null=20), run=ze.Run(level=0.9))
 
 
 def test_columns_are_the_fields_that_hold_single_values():

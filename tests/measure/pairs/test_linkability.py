@@ -9,12 +9,7 @@ from scipy import integrate, stats
 import zeroevidence as ze
 from zeroevidence.calibrate.pav import pav_llrs, rank
 from zeroevidence.errors import UsageError
-from zeroevidence.measure.pairs.linkability import (
-    ScoreView,
-    linkability,
-    local_linkability,
-    nonmated_linkability_of,
-)
+from zeroevidence.measure.pairs.linkability import ScoreView, linkability, local_linkability, nonmated_linkability_of
 from zeroevidence.measure.pairs.verification import cllr_min
 from zeroevidence.measure.pairs.zebra import LLRS_LIMIT
 from zeroevidence.measure.views import PairSettings

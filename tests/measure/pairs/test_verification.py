@@ -7,15 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from zeroevidence.errors import UsageError
-from zeroevidence.measure.pairs.verification import (
-    cllr,
-    cllr_min,
-    dcf_act,
-    dcf_min,
-    dcf_min_untied,
-    eer,
-    tpr_at_fpr,
-)
+from zeroevidence.measure.pairs.verification import cllr, cllr_min, dcf_act, dcf_min, dcf_min_untied, eer, tpr_at_fpr
 
 pytestmark = pytest.mark.filterwarnings("ignore:the EER exceeds", "ignore:all scores are 0 or 1")  # on purpose
 

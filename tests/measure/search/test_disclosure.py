@@ -94,11 +94,6 @@ def test_permuting_identities_and_trials_changes_nothing(scores, seed):
     np.testing.assert_allclose(moved, lid[rows], atol=1e-12)
 
 
-def test_constant_rows_tell_nothing():
-    evidence = row_evidence(np.full((3, 7), 0.1), np.array([0, 3, 6]), AffineCalibration("a", 5.0, 0.0, 0.0))
-    assert evidence.lid.tolist() == [0.0, 0.0, 0.0]
-
-
 def value(name, lid):
     """A measure of trials with these LIDs."""
     ranks = np.zeros(len(lid), dtype=np.int64)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.measure.search import longitudinal
 from zeroevidence.measure.search.longitudinal import (
     firing_threshold,
     fuse_recordings,
@@ -30,31 +29,6 @@ def simulated(trials=300, n=20, separation=1.0, seed=0):
     return scores, mated, (scores > true).sum(axis=1), (scores == true).sum(axis=1) - 1
 
 
-def test_link_needs_a_strict_maximum():
-    assert link_probability(np.array([0, 0, 1]), np.array([0, 1, 0])) == pytest.approx(1 / 3)
-
-
-def test_link_curve_is_the_mean_over_subsets():
-    scores, mated, greater, equal = simulated()
-    curve = link_curve(greater, equal, 20, sizes=(2, 5, 20))
-    assert curve.baseline.tolist() == [0.5, 0.2, 0.05]
-    assert curve.y[-1] == pytest.approx(link_probability(greater, equal))
-    rng = np.random.default_rng(1)
-    drawn = []
-    for _ in range(300):
-        row = rng.integers(len(mated))
-        others = rng.permutation(np.delete(np.arange(20), mated[row]))[:4]
-        drawn.append(scores[row, mated[row]] > scores[row, others].max())
-    assert np.mean(drawn) == pytest.approx(curve.y[1], abs=0.08)
-
-
-def test_chance_links_once_in_n():
-    rng = np.random.default_rng(0)
-    greater = rng.integers(0, 32, size=50_000)
-    curve = link_curve(greater, np.zeros_like(greater), 32)
-    np.testing.assert_allclose(curve.y, curve.baseline, atol=0.01)
-
-
 def test_threshold_lets_one_in_n_fire():
     scores = np.random.default_rng(0).normal(size=(500, 25))
     threshold = firing_threshold(scores, 25)
@@ -71,12 +45,6 @@ def test_large_arrays_find_the_same_threshold(monkeypatch):
     assert firing_threshold(ordered, 700) == exact
 
 
-def test_independent_scores_are_singled_out_once_in_e():
-    rng = np.random.default_rng(0)
-    value = singling_out(rng.normal(size=(20_000, 50)), rng.normal(size=(20_000, 50)))
-    assert value == pytest.approx(longitudinal.singling_out_by_chance(50), abs=0.01)
-
-
 @pytest.mark.parametrize("n", [2, 4, 8])
 def test_chance_of_singling_out_depends_on_the_number_of_identities(n):
     rng = np.random.default_rng(0)
@@ -84,22 +52,6 @@ def test_chance_of_singling_out_depends_on_the_number_of_identities(n):
     by_hand = n * (1 / n) * (1 - 1 / n) ** (n - 1)  # one of n fires, the others do not
     assert curve.baseline[0] == pytest.approx(by_hand)
     assert curve.y[0] == pytest.approx(by_hand, abs=0.01)
-
-
-def test_a_clear_winner_in_each_row_is_always_singled_out():
-    scores = np.eye(10)
-    assert singling_out(scores, np.eye(10)) == 1.0
-
-
-def test_singling_out_curve_is_the_mean_over_subsets():
-    scores, *_ = simulated(seed=2)
-    calibration, *_ = simulated(seed=3)
-    curve = singling_out_curve(scores, calibration, sizes=(4, 20))
-    assert curve.y[1] == pytest.approx(singling_out(scores, calibration))
-    threshold = firing_threshold(calibration, 4)
-    rng = np.random.default_rng(0)
-    drawn = [(scores[rng.integers(len(scores)), rng.permutation(20)[:4]] > threshold).sum() == 1 for _ in range(4000)]
-    assert np.mean(drawn) == pytest.approx(curve.y[0], abs=0.03)
 
 
 def test_sizes_are_checked():
@@ -156,6 +108,8 @@ def test_link_curve_is_that_of_the_legal_evaluation(digits):
     true = scores[np.arange(12), mated][:, None]
     greater, equal = (scores > true).sum(axis=1), (scores == true).sum(axis=1) - 1
     assert equal.any() == (digits == 1)
+    assert link_curve(greater, equal, 8).y[-1] == link_probability(greater, equal) == ((greater + equal) == 0).mean()
+    assert link_curve(greater, equal, 8, sizes=(2, 5, 8)).baseline.tolist() == [1 / 2, 1 / 5, 1 / 8]
     for size in (2, 5, 8):
         expected = legal_link(scores, mated, size)
         assert link_curve(greater, np.zeros_like(equal), 8, sizes=(size,)).y[0] == pytest.approx(expected)

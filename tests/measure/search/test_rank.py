@@ -9,6 +9,7 @@ from scipy.stats import binom, binomtest
 
 import zeroevidence as ze
 from tests.effort import repetitions, slow
+from tests.evaluation.made import named_search
 from zeroevidence.errors import UsageError
 from zeroevidence.measure.search.rank import (
     cmc,
@@ -97,8 +98,7 @@ def matrix(exposed=0, *, shift=0.0, seed=0, people=PEOPLE, recordings=RECORDINGS
     scores = rng.normal(size=(len(mated), people))
     scores[np.arange(len(mated)), mated] += np.where(mated < exposed, 50.0, shift)
     scores[:, -1] += hub
-    names = np.array([f"p{i:03d}" for i in range(people)])
-    return ze.ScoreMatrix(scores, mated, trial_speakers=names[mated], enrolment_speakers=names)
+    return named_search(scores, mated)
 
 
 def by_definition(data):
@@ -127,13 +127,6 @@ def test_as_defined(exposed, shift, hub):
     assert result.value == pytest.approx(by_definition(data))
     if shift == hub == 0.0:
         assert result.value == exposed / PEOPLE
-
-
-def test_a_name_for_everybody_names_nobody():
-    row = ze.evaluate(matrix(hub=50.0), options=ze.Options(intervals=0, null=0))
-    assert max(row.people.linked) == 1.0
-    assert row["people_named"].value == 0.0
-    assert not any(row.people.named)
 
 
 def test_four_of_five_recordings_are_enough_and_three_are_not():
@@ -184,21 +177,8 @@ def test_people_with_one_recording_are_not_counted():
 
 def test_ties_and_everybody_s_name_name_nobody():
     assert first_identity(np.zeros((2, 3))).tolist() == [-1, -1]
+    row = ze.evaluate(matrix(hub=50.0), options=ze.Options(intervals=0, null=0))
+    assert max(row.people.linked) == 1.0
+    assert row["people_named"].value == max(row.people.named) == 0.0
     many = count_names(np.repeat([0, 1], 3000), np.zeros(6000, dtype=np.int64), np.arange(2))
     assert named_people(many).tolist() == [False, False]
-
-
-def test_the_order_of_rows_and_columns_does_not_matter():
-    data, rng = matrix(2, shift=1.5, seed=3), np.random.default_rng(0)
-    rows, columns = rng.permutation(len(data.mated)), rng.permutation(PEOPLE)
-    place = np.argsort(columns)
-    mixed = ze.ScoreMatrix(
-        data.scores[rows][:, columns],
-        place[data.mated[rows]],
-        trial_speakers=data.trial_speakers[rows],
-        enrolment_speakers=data.enrolment_speakers[columns],
-    )
-    first, second = (
-        ze.evaluate(part, options=ze.Options(intervals=0, null=0))["people_named"].value for part in (data, mixed)
-    )
-    assert first == second

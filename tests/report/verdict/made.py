@@ -33,10 +33,7 @@ def listed_people(linked, *, named=None, falsely=None, trials=5, bits=0.1):
 def search_row(top1=0.3, alid=0.5, chance="beaten", *, people=None, about=None, speakers=20, limits=None, **labels):
     """A search through twenty identities; `limits` are those of top-1 and of ALID."""
     top_limits, bit_limits = limits or ({}, {})
-    metrics = {
-        "top1": tested(top1, "rate", chance, **top_limits),
-        "alid": tested(alid, "bit", chance, **bit_limits),
-    }
+    metrics = {"top1": tested(top1, "rate", chance, **top_limits), "alid": tested(alid, "bit", chance, **bit_limits)}
     if people is not None and people.named is not None:
         metrics["people_named"] = MeasureResult(sum(people.named) / len(people.named), "rate", low=0.02, bound=0.9)
     counts = {"identities": 20, "trials": 5 * speakers, "speakers": speakers}

@@ -92,12 +92,6 @@ def held(row, numbers, top1, **limits):
     [
         (headline, "No leak was found", [[control(), SILENT]], [[control("at-chance"), SILENT], [SILENT]]),
         (
-            short,
-            "Look for the fault in the test",
-            [[search_row(0.9, 3.0, about=AGAINST.floor)]],
-            [[search_row(0.1, 0.0, "at-chance", about=AGAINST.floor)], [search_row(0.9, 3.0, about=AGAINST.control)]],
-        ),
-        (
             text,
             ROOM,
             [[search_row(0.9, 3.0)], [search_row()], [search_row(chance="at-chance", people=NAMED)]],

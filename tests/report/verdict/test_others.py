@@ -113,10 +113,7 @@ def test_other_protections_and_attributes_have_a_sentence_each():
     check_own_rows(
         others,
         {
-            "(logistic) removes 41.6 % (95 % interval 0 % to 41.6 %) of the uncertainty about sex.": [
-                FLOW,
-                LINEAR,
-            ],
+            "(logistic) removes 41.6 % (95 % interval 0 % to 41.6 %) of the uncertainty about sex.": [FLOW, LINEAR],
             "on average not told apart from guessing.": [FLOW, attribute_row("linear", 0.3, "at-chance")],
             "accent, with flow: the attacker removes 41.6 % (95 % interval 0 % to 41.6 %) of the uncertainty.": [
                 FLOW,
@@ -278,8 +275,7 @@ ONLY = "though it is told apart only by EER"
 
 
 @pytest.mark.parametrize(
-    ("told", "close", "least"),
-    [(TOLD, CLOSE, "A discloses least"), (two(0.003), two(0.2), "A discloses less than B")],
+    ("told", "close", "least"), [(TOLD, CLOSE, "A discloses least"), (two(0.003), two(0.2), "A discloses less than B")]
 )
 def test_headline_of_a_page(told, close, least):
     assert comparison_verdict([told]).headline == least

@@ -15,7 +15,6 @@ from tests.report.verdict.made import (
     pairs_row,
     search_row,
     text,
-    too_coarse,
 )
 from zeroevidence.evaluation import Curve, findings
 from zeroevidence.evaluation.rows.about import TrainingEffort
@@ -129,22 +128,6 @@ def test_an_attribute_says_how_its_attacker_was_chosen():
                 developed(second, 0.2),
             ],
             "the attacker (logistic), who learned": [first],
-        },
-    )
-
-
-def test_whether_chance_explains_it():
-    check_own_rows(
-        text,
-        {
-            "Whether chance alone could show as much": [search_row(chance="untested")],
-            "On average this is not told apart from guessing.": [search_row(chance="at-chance")],
-            "By its 95 % interval this is more than chance.": [
-                search_row(chance="untested", limits=({}, {"low": 0.2, "high": 0.8}))
-            ],
-            "People are too few to test whether chance": [search_row(chance="at-chance", speakers=5)],
-            "the test is too coarse to say.": too_coarse(),
-            "Chance does not explain so many right names": [search_row()],
         },
     )
 

@@ -180,23 +180,19 @@ def _with(row: Evaluation, utility: Sequence[Evaluation]) -> Evaluation:
 def _fitting(row: Evaluation, utility: Sequence[Evaluation]) -> list[Evaluation]:
     """The rows of utility on the speech of a row of an attacker; none where two have the same measure."""
     threat = row.about.threat
+    plain = (UNPROTECTED,) if threat is not None and threat.trial == "original" else ()  # whichever system is attacked
     same = [
         candidate
         for candidate in utility
         if threat is not None
         and candidate.about.speech == threat.trial
-        and candidate.labels.get("system") in (row.labels.get("system"), *_names(threat.trial))
+        and candidate.labels.get("system") in (row.labels.get("system"), *plain)
         and all(candidate.labels.get(name) in (None, row.labels.get(name)) for name in _DATA)
     ]
     of_system = [candidate for candidate in same if candidate.labels.get("system") == row.labels.get("system")]
     chosen = of_system or same
     names = [name for candidate in chosen for name in candidate.metrics]
     return chosen if len(names) == len(set(names)) else []
-
-
-def _names(trial: str) -> tuple[str, ...]:
-    """What original speech is called, whichever system is attacked."""
-    return (UNPROTECTED,) if trial == "original" else ()
 
 
 def on_front(points: Sequence[tuple[float, float]]) -> list[bool]:

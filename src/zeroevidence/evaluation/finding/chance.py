@@ -87,7 +87,8 @@ def adjust(rows: Sequence[Evaluation]) -> list[dict[str, float]]:
     families: dict[tuple[str, str], list[_Test]] = {}
     for i, row in enumerate(rows):
         family = families.setdefault((row.about.question, row.about.role), [])
-        family.extend(_Test(i, name, result) for name, result in row.metrics.items() if result.p_value is not None)
+        results = row.metrics.items()
+        family.extend(_Test(i, name, result, result.p_value) for name, result in results if result.p_value is not None)
     adjusted: list[dict[str, float]] = [{} for _ in rows]
     for tests in families.values():
         for test, p in zip(tests, _adjusted(tests), strict=True):
@@ -102,10 +103,7 @@ class _Test:
     row: int
     name: str
     result: MeasureResult
-
-    @property
-    def p_value(self) -> float:
-        return 1.0 if self.result.p_value is None else self.result.p_value
+    p_value: float
 
     @property
     def draws(self) -> tuple[float, ...]:

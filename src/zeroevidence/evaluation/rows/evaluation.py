@@ -70,8 +70,7 @@ def _is_default(value: Any, default: Any) -> bool:
 
 def results_text(records: Sequence[Mapping[str, Any]], signatures: Sequence[str]) -> str:
     """Return the text of a result file: one object with schema, signature and rows."""
-    document = {"schema": SCHEMA, "signature": joint_signature(signatures), "rows": list(records)}
-    return _indented(document) + "\n"
+    return _indented({"schema": SCHEMA, "signature": joint_signature(signatures), "rows": list(records)}) + "\n"
 
 
 def _indented(value: Any, inset: str = "") -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from math import isclose, isnan, nan
 from typing import Any, Literal, TypeAlias
 
@@ -61,10 +61,16 @@ class Column:
 
 
 def column(
-    title: str, format: ColumnFormat = "number", *, in_report: bool = False, description: str = ""
-) -> Mapping[str, Any]:
-    """Metadata of a dataclass field that is a column."""
-    return {_KEY: (title, format, in_report, description)}
+    title: str,
+    format: ColumnFormat = "number",
+    *,
+    in_report: bool = False,
+    description: str = "",
+    default: Any = None,
+    compare: bool = True,
+) -> Any:
+    """A field of a dataclass that is a column."""
+    return field(default=default, compare=compare, metadata={_KEY: (title, format, in_report, description)})
 
 
 def columns(kind: type) -> tuple[Column, ...]:
@@ -119,39 +125,30 @@ class MeasureResult:
     (0.25, '0.2')
     """
 
-    value: Value = field(metadata=column("value"))
-    unit: str = field(metadata=column("unit", "text"))
-    method: str | None = field(default=None, metadata=column("method", "text"))
-    estimate: float | None = field(
-        default=None,
-        metadata=column(
-            "estimate",
-            in_report=True,
-            description="The value less its bias on few people: what more people like these would show.",
-        ),
+    value: Value = column("value", default=MISSING)  # noqa: RUF009 - a field, as of the others
+    unit: str = column("unit", "text", default=MISSING)
+    method: str | None = column("method", "text")
+    estimate: float | None = column(
+        "estimate",
+        in_report=True,
+        description="The value less its bias on few people: what more people like these would show.",
     )
-    low: float | None = field(default=None, metadata=column("low"))
-    high: float | None = field(default=None, metadata=column("high"))
-    bound: float | None = field(
-        default=None,
-        metadata=column(
-            "bound",
-            in_report=True,
-            description="Limit on the side where an attacker learns more; it allows for people who were not seen.",
-        ),
+    low: float | None = column("low")
+    high: float | None = column("high")
+    bound: float | None = column(
+        "bound",
+        in_report=True,
+        description="Limit on the side where an attacker learns more; it allows for people who were not seen.",
     )
-    per_person: float | None = field(
-        default=None,
-        metadata=column(
-            "per person",
-            in_report=True,
-            description="The value with people weighted equally, where numbers of recordings are uneven; all other "
-            "values are averages over recordings.",
-        ),
+    per_person: float | None = column(
+        "per person",
+        in_report=True,
+        description="The value with people weighted equally, where numbers of recordings are uneven; all other values "
+        "are averages over recordings.",
     )
-    level: float | None = field(default=None, metadata=column("level", "share"))
-    p_value: float | None = field(default=None, metadata=column("p", "share"))
-    p_adjusted: float | None = field(default=None, compare=False, metadata=column("adjusted p", "share"))
+    level: float | None = column("level", "share")
+    p_value: float | None = column("p", "share")
+    p_adjusted: float | None = column("adjusted p", "share", compare=False)
     null: Null | None = None
     spread: Spread | None = None
 

@@ -318,7 +318,10 @@ def signature(setup: Setup, counts: Mapping[str, int]) -> str:
         parts += [] if setup.dcf_prior is None else [f"dcf:{exact_number(setup.dcf_prior)}"]
         parts += [] if setup.omega is None else [f"omega:{exact_number(setup.omega)}"]
     if setup.llr is not None and not setup.llr.is_given:  # the rules of reading name the unit of others
-        parts += _llr_parts(setup.llr)
+        fitted_on = "dev" if setup.llr.data is None else f"sha256:{setup.llr.data[:_DIGITS]}"
+        parts.append(f"llr:{setup.llr.calibration}:{fitted_on}")
+        parts += [f"llr-l2:{exact_number(setup.llr.l2)}"] * (setup.llr.l2 != 0.0)
+        parts += ["llr-balanced"] * setup.llr.balanced
     if setup.search is not None:
         parts += _search_parts(setup.search)
         parts += [f"search:{counts['trials']}x{counts['identities']}"]
@@ -355,12 +358,6 @@ def changed_field(before: str, now: str) -> tuple[str, str, str]:
     mark = (shows or was or [""])[0].partition(":")[0]
     first, second = (next((part for part in side if part.startswith(mark)), "nothing") for side in (was, shows))
     return _SHOWN.get(mark, "setup"), first, second
-
-
-def _llr_parts(llr: LlrSetup) -> list[str]:
-    fitted_on = "dev" if llr.data is None else f"sha256:{llr.data[:_DIGITS]}"
-    parts = [f"llr:{llr.calibration}:{fitted_on}"]
-    return parts + [f"llr-l2:{exact_number(llr.l2)}"] * (llr.l2 != 0.0) + ["llr-balanced"] * llr.balanced
 
 
 def _search_parts(search: SearchSetup) -> list[str]:

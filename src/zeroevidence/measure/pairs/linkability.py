@@ -96,22 +96,12 @@ def nonmated_linkability_of(ranked: RankedScores, settings: PairSettings) -> flo
     >>> nonmated_linkability_of(rank(np.array([1.0, 2.0]), np.array([0.0, 1.0])), PairSettings("pav"))
     0.5
     """
+    _check(settings.omega)
+    counts = Counts(ranked.counts.nontarget[::-1], ranked.counts.target[::-1])  # of negated scores
+    exchanged = replace(settings, omega=1.0 / settings.omega)
     if settings.linkability != "histogram":
-        return nonmated_linkability_of_counts(ranked.counts, settings)
-    _check(settings.omega)
-    exchanged = RankedScores(-ranked.nontarget[::-1], -ranked.target[::-1], _exchanged(ranked.counts))
-    return linkability_of(exchanged, replace(settings, omega=1.0 / settings.omega))
-
-
-def nonmated_linkability_of_counts(counts: Counts, settings: PairSettings) -> float:
-    """The same from counts alone, which are enough for all estimators but ``histogram``."""
-    _check(settings.omega)
-    return linkability_of_counts(_exchanged(counts), replace(settings, omega=1.0 / settings.omega))
-
-
-def _exchanged(counts: Counts) -> Counts:
-    """Return the counts of negated scores with the classes exchanged."""
-    return Counts(counts.nontarget[::-1], counts.target[::-1])
+        return linkability_of_counts(counts, exchanged)
+    return linkability_of(RankedScores(-ranked.nontarget[::-1], -ranked.target[::-1], counts), exchanged)
 
 
 @partial(takes_scores, directed=False)
@@ -228,8 +218,7 @@ def _tangents(
 def _gain_and_loss(share: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return what a mated and a non-mated score count for and against where mated pairs have this share."""
     links = share > 0.5
-    gain = np.where(links, 4.0 * share - 1.0 - 2.0 * share**2, 0.0)
-    return gain, np.where(links, 2.0 * share**2, 0.0)
+    return np.where(links, 4.0 * share - 1.0 - 2.0 * share**2, 0.0), np.where(links, 2.0 * share**2, 0.0)
 
 
 def linkability_terms(counts: Counts, omega: float, seed: int) -> tuple[FloatArray, FloatArray]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.calibrate.pav import Blocks, block_lows, pool, rank
+from zeroevidence.calibrate.pav import block_lows, pool, rank
 from zeroevidence.errors import UsageError
 from zeroevidence.measure.measures import pair_measure
 from zeroevidence.measure.pairs.zebra import LN10
@@ -209,11 +209,6 @@ def elub(target: FloatArray, nontarget: FloatArray, *, step: float | None = None
     return _bounds(levels, missed.astype(np.float64), rejected.astype(np.float64))
 
 
-def elub_of(blocks: Blocks) -> tuple[float, float]:
-    """The same after oracle calibration."""
-    return _bounds(blocks.llr, np.cumsum(blocks.target), np.cumsum(blocks.nontarget))
-
-
 def _bounds(levels: FloatArray, missed: FloatArray, rejected: FloatArray) -> tuple[float, float]:
     """Return powers of ten, from the distinct LLRs and how many scores of each class are not above them.
 
@@ -262,7 +257,8 @@ def _on_grid(target: FloatArray, nontarget: FloatArray, step: float) -> tuple[fl
 )
 def _worst_case_supported(view: PairView) -> float:
     """The strongest evidence that this number of comparisons supports, as a power of ten."""
-    low, high = elub_of(view.blocks)
+    blocks = view.blocks  # ELUB after oracle calibration
+    low, high = _bounds(blocks.llr, np.cumsum(blocks.target), np.cumsum(blocks.nontarget))
     return max(-low, high)
 
 

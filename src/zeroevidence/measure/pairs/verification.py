@@ -107,21 +107,11 @@ def _eer_speechbrain(target: FloatArray, nontarget: FloatArray) -> float:
 
     The tool also tries the midpoints between scores, which give the rates of the score below them.
     """
-    tar, non = np.sort(target), np.sort(nontarget)
-    thresholds = np.unique(np.concatenate((tar, non)))
-
-    def rejected(index: int) -> tuple[int, int]:
-        at = thresholds[index]
-        return int(np.searchsorted(tar, at, "right")), int(np.searchsorted(non, at, "right"))
-
-    def gap(index: int) -> int:
-        miss, correct = rejected(index)
-        return miss * len(non) + correct * len(tar) - len(tar) * len(non)
-
-    crossing = bisect.bisect_left(range(len(thresholds)), 0, key=gap)
-    best = min((index for index in (crossing - 1, crossing) if index >= 0), key=lambda index: abs(gap(index)))
-    miss, correct = rejected(best)
-    return (miss / len(tar) + 1.0 - correct / len(non)) / 2.0
+    thresholds = np.unique(np.concatenate((target, nontarget)))
+    miss, correct = (np.searchsorted(np.sort(scores), thresholds, "right") for scores in (target, nontarget))
+    gap = miss * len(nontarget) + correct * len(target) - len(target) * len(nontarget)  # whole numbers are exact
+    best = int(np.argmin(np.abs(gap)))
+    return float((miss[best] / len(target) + 1.0 - correct[best] / len(nontarget)) / 2.0)
 
 
 def _eer_kaldi(target: FloatArray, nontarget: FloatArray) -> float:

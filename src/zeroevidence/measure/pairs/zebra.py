@@ -10,7 +10,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.calibrate.pav import Blocks, RankedScores, block_lows, count, pool, pool_laplace
-from zeroevidence.measure.measures import IntervalRule, ScoreCost, pair_measure
+from zeroevidence.measure.measures import ScoreCost, pair_measure
 from zeroevidence.measure.softplus import LN2, mean_softplus_shifted, softplus
 from zeroevidence.measure.views import PairView, describe_llrs, takes_scores
 
@@ -226,8 +226,7 @@ def tag_counts_of(laplace: Blocks, *, scale: Scale = ZEBRA_SCALE) -> dict[str, i
 
 def _tag_index(strength: FloatArray, scale: Scale) -> FloatArray:
     # ln(1000) / ln(10) is 2.9999999999999996: the last digits must not decide a category.
-    rounded = np.round(strength, 12)
-    index = np.searchsorted([low for _, low in scale], rounded, "right")
+    index = np.searchsorted([low for _, low in scale], np.round(strength, 12), "right")
     return np.where(strength == 0.0, 0, index)
 
 
@@ -254,23 +253,15 @@ def _d_ece(view: PairView) -> float:
     return d_ece_of(view.blocks)
 
 
-def _where_computed(view: PairView) -> IntervalRule | None:
-    return "smooth" if view.counts.n_target + view.counts.n_nontarget <= LLRS_LIMIT else None
-
-
 @_zebra_measure(
     "d_ece_actual",
     "actual D_ECE",
     unit="bit",
     limits=(-np.inf, D_ECE_MAX),
     place=82,
-    interval=_where_computed,
+    interval=lambda view: "smooth" if view.counts.n_target + view.counts.n_nontarget <= LLRS_LIMIT else None,
     method=describe_llrs,
-    per_score=ScoreCost(
-        lambda llrs, _: evidence_gain(llrs),
-        lambda llrs, _: evidence_gain(-llrs),
-        most=LLRS_LIMIT,
-    ),
+    per_score=ScoreCost(lambda llrs, _: evidence_gain(llrs), lambda llrs, _: evidence_gain(-llrs), most=LLRS_LIMIT),
 )
 def _d_ece_actual(view: PairView) -> float | None:
     """Expected disclosure of LLRs calibrated on other people, or of scores taken as LLRs; below 0 they mislead."""

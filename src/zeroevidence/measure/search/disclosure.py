@@ -201,16 +201,7 @@ def by_speaker(lid: FloatArray, speakers: StrArray) -> SpeakerRisk:
 _lid_measure = partial(search_measure, unit="bit", high_note="log2 N", references=("sterns2026",))
 
 
-@_lid_measure(
-    "alid",
-    "ALID",
-    limits=(-np.inf, np.inf),
-    place=10,
-    headline=16,
-    strength=10,
-    null=True,
-    tested=True,
-)
+@_lid_measure("alid", "ALID", limits=(-np.inf, np.inf), place=10, headline=16, strength=10, null=True, tested=True)
 def _alid(view: SearchView) -> FloatArray:
     """What one utterance reveals about its speaker in a search, averaged over utterances; 0 is nothing."""
     return view.lid / view.trials
@@ -240,13 +231,7 @@ def _lid_pos(view: SearchView) -> FloatArray:
 
 
 @search_measure(
-    "lid_neg",
-    "LID-",
-    unit="bit",
-    limits=(-np.inf, 0.0),
-    place=50,
-    interval=_where_refitted,
-    references=("sterns2026",),
+    "lid_neg", "LID-", unit="bit", limits=(-np.inf, 0.0), place=50, interval=_where_refitted, references=("sterns2026",)
 )
 def _lid_neg(view: SearchView) -> FloatArray:
     """Mean disclosure of the utterances that mislead the attacker."""
@@ -357,11 +342,7 @@ def _lid_prior_free(view: SearchView) -> FloatArray | None:
 
 
 _calibration_measure = partial(
-    search_measure,
-    unit="nat",
-    limits=(-np.inf, np.inf),
-    null=True,
-    references=("sterns2026",),
+    search_measure, unit="nat", limits=(-np.inf, np.inf), null=True, references=("sterns2026",)
 )
 
 

@@ -61,8 +61,7 @@ def firing_threshold(scores: FloatArray, size: int) -> float:
 def singled_out(rows: FloatArray, development: FloatArray) -> IntArray:
     """1 for each row on which a predicate with a threshold from other scores fires exactly once, else 0."""
     fires = firing_counts(rows, firing_threshold(development, rows.shape[1]))
-    singled: IntArray = (fires == 1).astype(np.int64)
-    return singled
+    return np.asarray(fires == 1, dtype=np.int64)
 
 
 def _nth_largest(scores: FloatArray, n: int) -> float:

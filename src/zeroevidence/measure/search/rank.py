@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import lru_cache, partial
-from math import ceil, exp, lgamma, log, log1p
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
+from zeroevidence._scipy import bdtrc
 from zeroevidence._typing import BoolArray, FloatArray, IntArray
 from zeroevidence.errors import UsageError
 from zeroevidence.measure.measures import search_measure
@@ -117,11 +117,7 @@ def guessing_rate(counts: Mapping[str, int]) -> float:
     return max(1.0 / counts["identities"], counts.get("most_trials", 0) / counts.get("trials", 1))
 
 
-first_rank_measure = partial(
-    search_measure,
-    unit="rate",
-    chance=guessing_rate,
-)
+first_rank_measure = partial(search_measure, unit="rate", chance=guessing_rate)
 _rank_measure = partial(
     search_measure,
     unit="bit",
@@ -245,12 +241,9 @@ def named_people(counts: NameCounts) -> BoolArray:
     [True, False, False, False]
     """
     enough = countable_people(counts) & (counts.named >= NAMED_SHARE * counts.trials - _HAIR)
-    named = np.zeros(len(counts.trials), dtype=bool)
-    for place in np.flatnonzero(enough).tolist():
-        rate = counts.falsely[place] / max(float(counts.compared[place]), 1.0)
-        trials, times = round(float(counts.trials[place])), int(counts.named[place] + _HAIR)
-        named[place] = _tail(trials, times, float(rate)) <= _SIGNIFICANCE
-    return named
+    rate = np.minimum(counts.falsely / np.maximum(counts.compared, 1.0), 1.0)
+    by_chance = _tail(np.rint(counts.trials), np.floor(counts.named + _HAIR), rate)
+    return np.asarray(enough & (by_chance <= _SIGNIFICANCE))
 
 
 def named_by_guessing(trials: IntArray | FloatArray, identities: int) -> float:
@@ -261,21 +254,13 @@ def named_by_guessing(trials: IntArray | FloatArray, identities: int) -> float:
     >>> round(named_by_guessing(np.array([2, 2]), 10), 12)
     0.01
     """
-    numbers, people = np.unique(np.rint(trials[trials >= LEAST_RECORDINGS]).astype(np.int64), return_counts=True)
-    chances = [_tail(n, ceil(NAMED_SHARE * n - _HAIR), 1.0 / identities) for n in numbers.tolist()]
-    return float(np.average(chances, weights=people)) if len(people) else 0.0
+    held = np.rint(trials[trials >= LEAST_RECORDINGS])
+    return float(_tail(held, np.ceil(NAMED_SHARE * held - _HAIR), 1.0 / identities).mean()) if len(held) else 0.0
 
 
-@lru_cache(maxsize=4096)
-def _tail(trials: int, least: int, rate: float) -> float:
+def _tail(trials: FloatArray, least: FloatArray, rate: FloatArray | float) -> FloatArray:
     """Probability of at least so many successes."""
-    if rate >= 1.0 or least <= 0:
-        return 1.0
-    if rate <= 0.0:
-        return 0.0
-    ways = [lgamma(trials + 1) - lgamma(k + 1) - lgamma(trials - k + 1) for k in range(least, trials + 1)]
-    powers = (k * log(rate) + (trials - k) * log1p(-rate) for k in range(least, trials + 1))
-    return min(1.0, sum(exp(way + power) for way, power in zip(ways, powers, strict=True)))
+    return np.asarray(bdtrc(least - 1.0, trials.astype(np.int64), rate))
 
 
 def _describe_guessing(view: SearchView) -> str:

@@ -151,5 +151,4 @@ class RefittedSearch:
         if not evidence:
             return None
         line = mean_line(calibrations, [len(part.lid) for part in evidence])
-        view = search_view(join_evidence(evidence), np.concatenate(singled), line=line)
-        return replace(view, refitted=True)
+        return replace(search_view(join_evidence(evidence), np.concatenate(singled), line=line), refitted=True)

@@ -178,10 +178,9 @@ def operating_points(*classes: FloatArray, convention: Convention = "pooled") ->
     return rising[points], shares
 
 
-def spaced_indices(size: int, points: int | None) -> IntArray:
-    """At most ``points`` of ``size`` indices, equally spaced, both ends included; all of them for None."""
-    number = size if points is None else min(size, points)
-    return np.linspace(0, size - 1, number).round().astype(np.int64)
+def spaced_indices(size: int, points: int) -> IntArray:
+    """At most ``points`` of ``size`` indices, equally spaced, both ends included."""
+    return np.linspace(0, size - 1, min(size, points)).round().astype(np.int64)
 
 
 def _edges(n: int) -> IntArray:

@@ -198,8 +198,7 @@ def over_identities(
             curve = row.curves.get(f"{measure}_over_identities")
             if curve is None:
                 continue
-            label = name if line == "-" else None
-            ax.plot(curve.x, curve.y, **{**look.marked_curve, "ls": line}, label=label)
+            ax.plot(curve.x, curve.y, **{**look.marked_curve, "ls": line}, label=name if line == "-" else None)
             draw_chance(ax, curve, drawn, colour=GREY, width=0.9)
     for line, measure in zip(("-", "--"), measures, strict=False):
         if any(f"{measure}_over_identities" in row.curves for row in rows):

@@ -96,8 +96,7 @@ def t_dcf_surface(row: Evaluation, ax: Axes) -> None:
     cm, asv, cost = cm[rows], asv[columns], cost[rows][:, columns]
     if len(cm) < 2 or len(asv) < 2:
         raise UsageError("cannot draw a surface with fewer than two finite thresholds on each side")
-    levels = np.linspace(0.0, 1.0, 21)
-    drawn = ax.contourf(cm, asv, np.clip(cost, 0.0, 1.0).T, levels=levels, cmap="cividis")
+    drawn = ax.contourf(cm, asv, np.clip(cost, 0.0, 1.0).T, levels=np.linspace(0.0, 1.0, 21), cmap="cividis")
     drawn.set_edgecolor("face")
     i, j = np.unravel_index(int(cost.argmin()), cost.shape)
     ax.plot(cm[i], asv[j], "x", color="white", ms=6.0, mew=1.4, label=measure_text(row, "tdcf_joint_min"))
