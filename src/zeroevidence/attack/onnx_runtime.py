@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zeroevidence._typing import IntArray
 from zeroevidence.attack.onnx_cards import FRONT_ENDS, EncoderCard
 from zeroevidence.data.audio import load_audio
 from zeroevidence.data.files import is_file, naming_file
@@ -293,9 +294,7 @@ class CropExtractor:
         return mean_by_owner(self.whole.embed_features(crops), owners)
 
 
-def mean_by_owner(
-    vectors: NDArray[np.float32], owners: np.ndarray[tuple[int], np.dtype[np.int64]]
-) -> NDArray[np.float32]:
+def mean_by_owner(vectors: NDArray[np.floating[Any]], owners: IntArray) -> NDArray[np.float32]:
     """Return the mean of the vectors of each owner; owners are counted from 0.
 
     Examples
