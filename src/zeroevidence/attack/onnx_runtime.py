@@ -141,9 +141,8 @@ def _number(message: memoryview, at: int) -> tuple[int, int]:
 EXTRA = "speech"
 FRAMES, STEP = 200, 100  # of a crop, and from one to the next: two seconds, every second
 SUFFIX = "-crops"
-UTTERANCE, EMBEDDINGS = (
-    Path(__file__).parent / "encoders/check" / name for name in ("utterance.flac", "embeddings.json")
-)
+_CHECK = Path(__file__).parent / "encoders/check"
+UTTERANCE, EMBEDDINGS = _CHECK / "utterance.flac", _CHECK / "embeddings.json"
 ALIKE = 0.9999  # cosine above which an embedding is the expected one: other processors and runtimes round otherwise
 _SAME = 1e-5  # relative difference of embeddings that are the same but for rounding
 _VERSION = "1"  # of the front ends and of how models are fed; raised whenever vectors would change

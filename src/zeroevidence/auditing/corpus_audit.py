@@ -237,8 +237,7 @@ def _train(
                 beside = has_gpu() and options.effort != "quick"
                 cues = [partial(fold.sides, load_extractor(encoders.ALL_CUES))] if beside else []
                 (tuned, untuned), *_ = compute_beside(partial(_fine_tune, encoder, fold, options), *cues)
-            pool = encoders.pools_crops(options.effort)
-            speech += encoders.encode_further(encoder, options.effort, fold.sides, pool=pool)
+            speech += encoders.encode_further(encoder, options.effort, fold.sides)
             sets = speech[0].anonymised
             speech += [CONTENT_CUES[name].encode(content, sets) for name, content in contents.items()]
             speech += tuned
@@ -301,7 +300,7 @@ def _fine_tune(
         name, trained = f"{each.name}-trained", OnnxExtractor(read_card(tuned.card))
         side = fold.side(trained if trunk is None else with_trunk(tuned.card, trunk), 1)
         encoded.append(EncodedSpeech(name, None, side, "anonymised", learned=tuned.learned))
-        for crops in encoders.with_crops(trained) if encoders.pools_crops(options.effort) else ():
+        for crops in encoders.with_crops(trained, options.effort):
             side, steps = fold.side(crops, 1), encoders.CROP_STEPS
             encoded.append(EncodedSpeech(f"{name}{SUFFIX}", None, side, "anonymised", steps, tuned.learned))
     return encoded, left_out

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from zeroevidence._typing import FloatArray
 from zeroevidence.attack.attackers import UNPROTECTED_SPEECH, AttackerCard, find_attacker
 from zeroevidence.attack.cues import CUES
 from zeroevidence.attack.ladder import LADDER
@@ -18,7 +16,7 @@ from zeroevidence.auditing import embedding_sets, row_flags
 from zeroevidence.auditing.attack_plan import AttackPlan, AttackRows
 from zeroevidence.auditing.content_cues import WORDS
 from zeroevidence.auditing.embedding_sets import EmbeddingSets, EncodedSpeech, LearningCurve
-from zeroevidence.auditing.encoders import ALL_CUES
+from zeroevidence.auditing.encoders import ALL_CUES, vectors_of_cues
 from zeroevidence.auditing.options import AuditOptions
 from zeroevidence.auditing.protocols import try_protocols
 from zeroevidence.auditing.step_attack import FailedAttack
@@ -274,15 +272,11 @@ def room_control(folds: Sequence[EncodedSpeech], options: AuditOptions, run: Run
 
 def without_voice(folds: Sequence[EncodedSpeech]) -> list[EncodedSpeech]:
     """Return the cues in which no voice is heard, of all cues; nothing of vectors that are no cues."""
-    voiceless = np.concatenate([np.full(len(cue.features), cue.name in WITHOUT_VOICE) for cue in CUES.values()])
-
-    def columns(part: Embeddings) -> FloatArray:
-        return part.vectors[:, voiceless]
-
+    voiceless, number = partial(vectors_of_cues, names=WITHOUT_VOICE), sum(len(cue.features) for cue in CUES.values())
     return [
-        EncodedSpeech(CONTROL, cues.original.mapped(columns), cues.anonymised.mapped(columns))
+        EncodedSpeech(CONTROL, cues.original.mapped(voiceless), cues.anonymised.mapped(voiceless))
         for cues in folds
-        if cues.original is not None and cues.anonymised.train.vectors.shape[1] == len(voiceless)
+        if cues.original is not None and cues.anonymised.train.vectors.shape[1] == number
     ]
 
 

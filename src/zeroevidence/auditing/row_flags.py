@@ -12,7 +12,7 @@ import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
 from zeroevidence.attack.backends import unit
-from zeroevidence.attack.cues import CUES
+from zeroevidence.attack.cues import CUES, cue_columns
 from zeroevidence.auditing.embedding_sets import EmbeddingSets, EncodedSpeech
 from zeroevidence.auditing.protected_speech import LeftOut
 from zeroevidence.auditing.step_attack import FailedAttack
@@ -196,12 +196,11 @@ def pitch_change(folds: Sequence[EncodedSpeech]) -> PitchChange:
     before, after, speakers, _ = paired_trials(folds)
     if not len(speakers):
         return PitchChange()
-    first = sum(len(cue.features) for cue in CUES.values() if cue.name < "pitch")
-    features = [feature.name for feature in CUES["pitch"].features]
-    columns, median = slice(first, first + len(features)), features.index("median")
+    columns, features = np.flatnonzero(cue_columns(["pitch"])), [each.name for each in CUES["pitch"].features]
+    median = features.index("median")
     measured = before[:, columns].any(axis=1) & after[:, columns].any(axis=1)  # zeros stand for what is not known
     semitones = CUES["pitch"].features[median].spread * 12.0 / log(2.0)
-    x, y = (side[measured, first + median] * semitones for side in (before, after))
+    x, y = (side[measured, columns[median]] * semitones for side in (before, after))
     _, index, counts = np.unique(speakers[measured], return_inverse=True, return_counts=True)
     if np.count_nonzero(counts > 1) < FEW_SPEAKERS:
         return PitchChange()

@@ -125,7 +125,8 @@ class _BatchExtraction:
             check_stop()
             try:
                 wave = load_speech(utterance, rate).wave
-                key = self._key(wave, utterance)
+                protection = protection_key(wave, rate, utterance, self.transform)
+                key = digest(self.extractor.fingerprint, str(rate), *protection, wave)
                 cached = None if self.store is None else self.store.load_array(key)
                 if cached is None:
                     pending.append(_Pending(at, utterance, protect(wave, rate, utterance, self.transform), key))
@@ -163,11 +164,6 @@ class _BatchExtraction:
                 self.store.save_array(item.key, vector.astype(np.float32, copy=False))
             outcomes.append((item.place, vector))
         return outcomes
-
-    def _key(self, wave: Wave, utterance: Utterance) -> str:
-        rate = self.extractor.sample_rate
-        protection = protection_key(wave, rate, utterance, self.transform)
-        return digest(self.extractor.fingerprint, str(rate), *protection, wave)
 
 
 def has_gpu() -> bool:
