@@ -13,6 +13,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from tests.effort import repetitions, slow
+from tests.onnx_bytes import model as onnx_model
 from zeroevidence import parallel
 from zeroevidence.attack import voice_transforms
 from zeroevidence.attack.extractors import load_extractor
@@ -172,7 +173,7 @@ CARD = {
 
 
 @pytest.mark.parametrize("batch", [1, "N"])
-def test_onnx_with_its_card(tmp_path, utterances, onnx_model, batch):
+def test_onnx_with_its_card(tmp_path, utterances, batch):
     pytest.importorskip("onnxruntime")
     (tmp_path / "m.onnx").write_bytes(onnx_model(batch))
     (tmp_path / "m.json").write_text(json.dumps(CARD))
