@@ -229,22 +229,20 @@ def _deviation(differences: FloatArray) -> float:
 
 def with_step_flags(rows: Sequence[Evaluation], costs: Mapping[str, int]) -> list[Evaluation]:
     """Return the rows with a warning where a cheaper step against the same system learns clearly more."""
-    return [row.with_flags(*_step_flags(row, rows, costs)) for row in rows]
-
-
-def _step_flags(row: Evaluation, rows: Sequence[Evaluation], costs: Mapping[str, int]) -> list[Flag]:
-    high = row.metrics["alid"].high if row.about.role == "attack" and "alid" in row.metrics else None
-    if high is None:
-        return []
-    for other in rows:
-        if (
-            other.about.threat == row.about.threat
+    flagged = []
+    for row in rows:
+        high = row.metrics["alid"].high if row.about.role == "attack" and "alid" in row.metrics else None
+        clearly_stronger = (
+            other.labels["backend"]
+            for other in rows
+            if other.about.threat == row.about.threat
             and other.labels.get("encoder") == row.labels.get("encoder")
             and costs.get(other.labels["backend"], inf) < costs.get(row.labels["backend"], inf)  # a fusion has them all
-            and (other.number("alid") or 0.0) > high
-        ):
-            return [flag("weaker-than-cheaper-step", cheaper=other.labels["backend"])]
-    return []
+            and (other.number("alid") or 0.0) > (inf if high is None else high)
+        )
+        name = next(clearly_stronger, None)
+        flagged.append(row if name is None else row.with_flags(flag("weaker-than-cheaper-step", cheaper=name)))
+    return flagged
 
 
 def with_choice_flags(rows: Sequence[Evaluation], finding: Finding) -> list[Evaluation]:

@@ -329,7 +329,7 @@ class _Facts:
 def checkpoint_key(training: TrainingRun) -> str:
     """Return the key of a `TrainingRun` that has not begun: all that its result depends on."""
     weights = [(name, value.cpu().numpy()) for name, value in training.network.state_dict().items()]
-    settings = json.dumps(training.settings.to_dict(), sort_keys=True)
+    settings = json.dumps(asdict(training.settings), sort_keys=True)
     data = (training.training.data.digest, training.development.data.digest)
     return digest(settings, *data, *(part for weight in weights for part in weight))
 
