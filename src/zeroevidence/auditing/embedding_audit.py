@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from zeroevidence._typing import FloatArray
 from zeroevidence.attack.attackers import UNPROTECTED_SPEECH, AttackerCard, find_attacker
-from zeroevidence.attack.cues import CUES
+from zeroevidence.attack.cues import cue_columns
 from zeroevidence.attack.ladder import LADDER
 from zeroevidence.auditing import embedding_sets, row_flags
 from zeroevidence.auditing.attack_plan import AttackPlan, AttackRows
 from zeroevidence.auditing.content_cues import WORDS
 from zeroevidence.auditing.embedding_sets import EmbeddingSets, EncodedSpeech, LearningCurve
-from zeroevidence.auditing.encoders import ALL_CUES, vectors_of_cues
+from zeroevidence.auditing.encoders import ALL_CUES
 from zeroevidence.auditing.options import AuditOptions
 from zeroevidence.auditing.protocols import try_protocols
 from zeroevidence.auditing.step_attack import FailedAttack
@@ -272,11 +272,15 @@ def room_control(folds: Sequence[EncodedSpeech], options: AuditOptions, run: Run
 
 def without_voice(folds: Sequence[EncodedSpeech]) -> list[EncodedSpeech]:
     """Return the cues in which no voice is heard, of all cues; nothing of vectors that are no cues."""
-    voiceless, number = partial(vectors_of_cues, names=WITHOUT_VOICE), sum(len(cue.features) for cue in CUES.values())
+    voiceless = cue_columns(WITHOUT_VOICE)
+
+    def columns(part: Embeddings) -> FloatArray:
+        return part.vectors[:, voiceless]
+
     return [
-        EncodedSpeech(CONTROL, cues.original.mapped(voiceless), cues.anonymised.mapped(voiceless))
+        EncodedSpeech(CONTROL, cues.original.mapped(columns), cues.anonymised.mapped(columns))
         for cues in folds
-        if cues.original is not None and cues.anonymised.train.vectors.shape[1] == number
+        if cues.original is not None and cues.anonymised.train.vectors.shape[1] == len(voiceless)
     ]
 
 

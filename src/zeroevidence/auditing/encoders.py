@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import ceil, sqrt
@@ -83,13 +83,14 @@ def encode_cues(original: EmbeddingSets, anonymised: EmbeddingSets) -> Iterator[
     """Yield all cues together, for every attacker, and each alone, for the attacker who knows most."""
     yield EncodedSpeech(ALL_CUES, original, anonymised, steps=(_STEP,))
     for name in CUES:
-        alone = anonymised.mapped(partial(vectors_of_cues, names=[name]))
+        at = np.flatnonzero(cue_columns([name]))
+        alone = anonymised.mapped(partial(_between, first=at[0], last=at[-1]))
         yield EncodedSpeech(f"cue:{name}", None, alone, steps=(_STEP,), part_of=ALL_CUES)
 
 
-def vectors_of_cues(part: Embeddings, names: Collection[str]) -> FloatArray:
-    """Return the entries of some cues, of vectors of all cues."""
-    return part.vectors[:, cue_columns(names)]
+def _between(part: Embeddings, first: int, last: int) -> FloatArray:
+    """Return some entries of each vector, without a copy."""
+    return part.vectors[:, first : last + 1]
 
 
 _SHARES = (0.25, 0.5)
