@@ -3,26 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.onnx_bytes import external, message, model
 from tests.small_encoder import save_small_encoder
-
-
-@pytest.fixture(scope="session")
-def onnx_message():
-    """Fields as a protobuf message."""
-    return message
-
-
-@pytest.fixture(scope="session")
-def onnx_model():
-    """The bytes of a model of 80 bands in and 80 numbers out."""
-    return model
-
-
-@pytest.fixture(scope="session")
-def external_tensor():
-    """The bytes of a tensor that lies in another file."""
-    return external
 
 
 @pytest.fixture(scope="session")

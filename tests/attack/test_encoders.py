@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.onnx_bytes import endless, greedy
+from tests.onnx_bytes import external as external_tensor
+from tests.onnx_bytes import model as onnx_model
 from zeroevidence.attack import encoders
 from zeroevidence.attack.encoders import (
     BUNDLED,
@@ -61,7 +63,7 @@ def apart():
 
 
 @pytest.fixture
-def tiny(tmp_path, onnx_model):
+def tiny(tmp_path):
     """Write a small model and its card; what they are may be changed."""
 
     def write(name="tiny", data=None, **change):
@@ -157,7 +159,7 @@ def test_cards_from_elsewhere_and_other_names(home, tiny, tmp_path):
     assert _left(home) == ["a", "b", "other", "whole"]
 
 
-def test_names_that_are_taken_or_cannot_be(home, tiny, onnx_model):
+def test_names_that_are_taken_or_cannot_be(home, tiny):
     file = tiny()
     for name in ("campplus", "resemblyzer"):
         with pytest.raises(UsageError, match=f"'{name}' is an extractor already"):
@@ -175,7 +177,7 @@ def test_names_that_are_taken_or_cannot_be(home, tiny, onnx_model):
     assert _left(home) == ["tiny"]
 
 
-def test_what_does_not_fit_is_refused_and_leaves_nothing(home, tiny, onnx_model, external_tensor, tmp_path):
+def test_what_does_not_fit_is_refused_and_leaves_nothing(home, tiny, tmp_path):
     (tmp_path / "w.bin").write_bytes(bytes(320))
     beside = onnx_model(after=[("Add", "w")], tensors=[external_tensor("w.bin")])
     outside = onnx_model(after=[("Add", "w")], tensors=[external_tensor("../w.bin")])

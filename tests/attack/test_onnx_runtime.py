@@ -5,6 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.onnx_bytes import external as external_tensor
+from tests.onnx_bytes import message as onnx_message
+from tests.onnx_bytes import model as onnx_model
 from zeroevidence.attack.extractors import load_extractor
 from zeroevidence.attack.onnx_cards import EncoderCard
 from zeroevidence.attack.onnx_runtime import FRAMES, CropExtractor, OnnxExtractor, crop_starts, external_files
@@ -16,7 +19,7 @@ def _card(file):
 
 
 @pytest.fixture
-def places(onnx_message, onnx_model, external_tensor):
+def places():
     """Everywhere that a model may name a file."""
 
     def attribute(*fields):
@@ -65,13 +68,13 @@ def test_inside_the_folder_they_are_found(tmp_path, places):
 
 
 @pytest.mark.parametrize("location", ["gone.bin", "*/_ORT_MEM_ADDR_/*", "", ".", b"w\0.bin", b"\xff\xfe"])
-def test_what_is_no_file_is_refused(tmp_path, onnx_model, external_tensor, location):
+def test_what_is_no_file_is_refused(tmp_path, location):
     reason = "no such file beside it" if isinstance(location, str) else "cannot be loaded as ONNX"
     with pytest.raises(InputError, match=reason):
         external_files(onnx_model(tensors=[external_tensor(location)]), tmp_path / "m.onnx")
 
 
-def test_a_file_named_twice_under_two_keys_is_found(tmp_path, onnx_message, onnx_model):
+def test_a_file_named_twice_under_two_keys_is_found(tmp_path):
     # The last key counts to a reader of protobuf; ours must not be led astray by the first.
     where = onnx_message((1, "checksum"), (1, "location"), (2, "w.bin"), (2, "../w.bin"))
     with pytest.raises(InputError, match="outside its folder"):
@@ -87,12 +90,12 @@ def test_any_bytes_are_read_or_refused(tmp_path_factory, data):
     assert found == ()
 
 
-def test_a_model_that_is_cut_off_is_refused(tmp_path, onnx_model):
+def test_a_model_that_is_cut_off_is_refused(tmp_path):
     with pytest.raises(InputError, match="cannot be loaded as ONNX: cut off"):
         external_files(onnx_model()[:-3], tmp_path / "m.onnx")
 
 
-def test_deep_nesting_is_no_way_out(tmp_path, onnx_message, external_tensor):
+def test_deep_nesting_is_no_way_out(tmp_path):
     graph = onnx_message((5, external_tensor("../w.bin")))
     for _ in range(3000):
         graph = onnx_message((1, onnx_message((5, onnx_message((6, graph))))))
@@ -100,7 +103,7 @@ def test_deep_nesting_is_no_way_out(tmp_path, onnx_message, external_tensor):
         external_files(onnx_message((7, graph)), tmp_path / "m.onnx")
 
 
-def test_a_model_with_weights_beside_it_runs_and_its_fingerprint_covers_them(tmp_path, onnx_model, external_tensor):
+def test_a_model_with_weights_beside_it_runs_and_its_fingerprint_covers_them(tmp_path):
     pytest.importorskip("onnxruntime")
     data = onnx_model(after=[("Add", "w")], tensors=[external_tensor("w.bin")])
     (tmp_path / "m.onnx").write_bytes(data)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from pathlib import Path
 
 import numpy as np
@@ -59,17 +58,6 @@ def test_without_room_or_where_nothing_can_be_written_it_only_costs_time(tmp_pat
         for _ in range(2):
             np.testing.assert_array_equal(protector(wave(1), 16_000, SPOKEN), -wave(1))
         assert len(inner.asked) == 2
-
-
-def test_what_is_sent_to_another_process_is_small(tmp_path):
-    for at in range(9):
-        CachedTransform(Counting(), Store(tmp_path, "protected"))(wave(at), 16_000, SPOKEN)
-    protector = CachedTransform(Counting(), Store(tmp_path, "protected"))
-    sent = pickle.dumps(protector)
-    assert len(sent) < 1000
-    copy = pickle.loads(sent)
-    copy(wave(1), 16_000, SPOKEN)
-    assert copy.transform.asked == []
 
 
 def test_each_draw_has_its_transform():

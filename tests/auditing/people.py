@@ -16,6 +16,12 @@ def corpus(people=60, each=10, dimension=12, noise=0.5, enrolled=4):
     return Embeddings(x, ids, names), np.array(["train", "dev", "eval"])[index % 3], role
 
 
+def named(vectors, index, prefix="p", **attributes):
+    """Embeddings of the people with these numbers."""
+    names = np.array([f"{prefix}{i:02d}" for i in index])
+    return Embeddings(vectors, np.array([f"{name}-{k}" for k, name in enumerate(names)]), names, attributes)
+
+
 def changed(embeddings, vectors):
     return Embeddings(vectors, embeddings.ids, embeddings.speakers)
 

@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 
-from tests.auditing.people import joined
+from tests.auditing.people import joined, named
 from tests.effort import slow
 from zeroevidence import parallel
 from zeroevidence.auditing import AuditOptions, EmbeddingSets, audit
 from zeroevidence.auditing.embedding_sets import draw_sets
 from zeroevidence.auditing.step_attack import FailedAttack
-from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Options
 from zeroevidence.report.document import audit_text
@@ -23,10 +22,7 @@ def sides(people=36, each=4, dimension=6) -> tuple[EmbeddingSets, EmbeddingSets]
     rng = np.random.default_rng(0)
     index = np.repeat(np.arange(people), each)
     vectors = rng.normal(size=(people, dimension))[index] + 0.2 * rng.normal(size=(len(index), dimension))
-    names = np.array([f"p{i:02d}" for i in index])
-    ids = np.array([f"{name}-{i}" for i, name in enumerate(names)])
-    same = np.ones_like(vectors)
-    return draw_sets(Embeddings(vectors, ids, names), Embeddings(same, ids, names), 0, 0)[0]
+    return draw_sets(named(vectors, index), named(np.ones_like(vectors), index), 0, 0)[0]
 
 
 @pytest.mark.parametrize("folds", [None, pytest.param(3, marks=slow)])

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from scripts.make_speech import make_recordings
+from tests.auditing.people import named
 from tests.effort import slow
-from zeroevidence.attack.cues import CUES
+from zeroevidence.attack.cues import cue_columns
 from zeroevidence.attack.extractors import load_extractor
 from zeroevidence.auditing import AuditOptions, EncodedSpeech, audit
 from zeroevidence.auditing.embedding_audit import CONTROL, WITHOUT_VOICE, room_control
@@ -36,11 +37,9 @@ def test_made_up_recordings_that_share_their_room_or_only_their_voice(shared, fl
 
 def cues_of(rng, where, people=48, each=4):
     """Vectors of all cues in which people differ in some cues only, and their names."""
-    columns = np.concatenate([np.full(len(cue.features), cue.name in where) for cue in CUES.values()])
-    speakers = np.repeat([f"p{i:02d}" for i in range(people)], each)
+    columns = cue_columns(where)
     offsets = np.repeat(rng.normal(size=(people, len(columns))), each, axis=0) * columns
-    vectors = offsets + 0.5 * rng.normal(size=(people * each, len(columns)))
-    return Embeddings(vectors, np.array([f"{name}-{i}" for i, name in enumerate(speakers)]), speakers)
+    return named(offsets + 0.5 * rng.normal(size=(people * each, len(columns))), np.repeat(np.arange(people), each))
 
 
 def audited(before, after):

@@ -6,9 +6,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from tests.auditing.people import changed, named
 from zeroevidence.auditing import AuditOptions, EmbeddingSets, audit
 from zeroevidence.auditing.embedding_sets import draw_sets, noise_like
-from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.finding.chance import row_chosen_on_development as chosen_row
@@ -22,17 +22,14 @@ PLAIN = Options(intervals=0, null=0, linkability="pav")
 def speech(people=9, each=4, noise=0.1, seed=0):
     rng = np.random.default_rng(seed)
     who = np.repeat(np.arange(people), each)
-    names = np.array([f"s{i:02d}" for i in who])
-    ids = np.array([f"{name}-{j}" for j, name in enumerate(names)])
     vectors = rng.normal(size=(people, 16))[who] + noise * rng.normal(size=(len(who), 16))
-    return Embeddings(vectors, ids, names)
+    return named(vectors, who, "s")
 
 
 def protected(embeddings, noise=0.1, seed=1):
     rng = np.random.default_rng(seed)
     turn = np.linalg.qr(rng.normal(size=(16, 16)))[0]
-    vectors = embeddings.vectors @ turn + noise * rng.normal(size=embeddings.vectors.shape)
-    return Embeddings(vectors, embeddings.ids, embeddings.speakers)
+    return changed(embeddings, embeddings.vectors @ turn + noise * rng.normal(size=embeddings.vectors.shape))
 
 
 @pytest.fixture(scope="module")

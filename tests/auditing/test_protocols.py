@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.auditing.people import joined
+from tests.auditing.people import joined, named
 from tests.effort import slow
 from zeroevidence.attack.backends.cosine import Cosine
 from zeroevidence.auditing import AuditOptions, EmbeddingSets, audit
@@ -32,13 +32,8 @@ def speech(people=40, each=8, sexes=("f", "m"), noise=0.5) -> EmbeddingSets:
     index, sex = np.repeat(np.arange(people), each), np.arange(people) % len(sexes)
     vectors = rng.normal(size=(people, 6))
     vectors[:, 0] = 6.0 * sex
-    names = np.array([f"p{i:02d}" for i in index])
-    embeddings = Embeddings(
-        vectors[index] + noise * rng.normal(size=(len(index), 6)),
-        np.array([f"{name}-{i}" for i, name in enumerate(names)]),
-        names,
-        {"sex": np.array(sexes)[sex[index]]},
-    )
+    vectors = vectors[index] + noise * rng.normal(size=(len(index), 6))
+    embeddings = named(vectors, index, sex=np.array(sexes)[sex[index]])
     return draw_sets(embeddings, embeddings, 0, 0)[0][0]
 
 
@@ -144,10 +139,8 @@ def people(number=40, each=8, noise=2.0, labels=True) -> Embeddings:
     index, sex = np.repeat(np.arange(number), each), np.arange(number) % 2
     vectors = rng.normal(size=(number, 8))
     vectors[:, 0] += 2.0 * sex
-    names = np.array([f"p{i:02d}" for i in index])
-    ids = np.array([f"{name}-{i}" for i, name in enumerate(names)])
     attributes = {"sex": np.array(["f", "m"])[sex[index]]} if labels else {}
-    return Embeddings(vectors[index] + noise * rng.normal(size=(len(index), 8)), ids, names, attributes)
+    return named(vectors[index] + noise * rng.normal(size=(len(index), 8)), index, **attributes)
 
 
 def audited(embeddings, effort="full", **settings):

@@ -5,13 +5,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.auditing.people import changed, corpus
+from tests.auditing.people import changed, corpus, named
 from tests.effort import repetitions
 from zeroevidence.attack.attackers import find_attacker
+from zeroevidence.attack.cues import CUES
 from zeroevidence.auditing import AuditOptions
 from zeroevidence.auditing.embedding_audit import audit, with_curve
 from zeroevidence.auditing.embedding_sets import EmbeddingSets, EncodedSpeech, LearningCurve
-from zeroevidence.auditing.row_flags import SharedChange, same_flags, shared_change, with_choice_flags, with_step_flags
+from zeroevidence.auditing.row_flags import (
+    PitchChange,
+    SharedChange,
+    draw_flags,
+    pitch_change,
+    same_flags,
+    shared_change,
+    with_choice_flags,
+    with_step_flags,
+)
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import About, Evaluation, MeasureResult, Options, findings
@@ -66,12 +76,16 @@ def encoded(protect, seed=0, people=24, each=8):
     rng = np.random.default_rng(seed)
     index = np.repeat(np.arange(people), each)
     x = rng.normal(size=(people, DIMENSION))[index] + 0.7 * rng.normal(size=(len(index), DIMENSION))
+    return shared_out("made", (x, protect(x, index, rng)), index, each)
+
+
+def shared_out(name, sides, index, each):
+    """Both sides of the speech of people, half of whom are evaluated."""
     names = np.array([f"s{i:02d}" for i in index])
     ids = np.array([f"{name}-{j % each}" for j, name in enumerate(names)])
     split = np.array(["train", "dev", "eval", "eval"])[index % 4]
     role = np.where(np.arange(len(index)) % each < each // 2, "enrol", "trial")
-    sides = x, protect(x, index, rng)
-    return EncodedSpeech("made", *(EmbeddingSets.from_roles(Embeddings(v, ids, names), split, role) for v in sides))
+    return EncodedSpeech(name, *(EmbeddingSets.from_roles(Embeddings(v, ids, names), split, role) for v in sides))
 
 
 def noise(rng, shape, scale=0.5):
@@ -155,16 +169,14 @@ def test_folds_count_every_trial_once():
 QUICK = AuditOptions(effort="quick", backends=("cosine",), measuring=Options(intervals=0, null=49, linkability="pav"))
 
 
-def recorded(sessions, *, named=True, voice=0.0, people=36, each=6):
+def recorded(sessions, *, known=True, voice=0.0, people=36, each=6):
     """Embeddings of people: a room for each session of a person, and perhaps a voice."""
     rng = np.random.default_rng(0)
     speaker, session = np.repeat(np.arange(people), each), np.tile(np.arange(each) % sessions, people)
     rooms, voices = rng.normal(size=(people, sessions, 24)), rng.normal(size=(people, 24))
     vectors = rooms[speaker, session] + voice * voices[speaker] + 0.5 * rng.normal(size=(len(speaker), 24))
-    names = np.array([f"p{i:02d}" for i in speaker])
-    ids = np.array([f"{name}-{k}" for k, name in enumerate(names)])
-    attributes = {"session": np.array([f"{name}/{k}" for name, k in zip(names, session, strict=True)])}
-    return Embeddings(vectors, ids, names, attributes if named else {})
+    sessions = np.array([f"p{i:02d}/{k}" for i, k in zip(speaker, session, strict=True)])
+    return named(vectors, speaker, **({"session": sessions} if known else {}))
 
 
 def attacks(embeddings):
@@ -177,7 +189,7 @@ def attacks(embeddings):
 @pytest.mark.parametrize(
     ("given", "leak", "flagged"),
     [
-        ({"sessions": 2, "named": False}, True, False),  # the room is taken for the voice
+        ({"sessions": 2, "known": False}, True, False),  # the room is taken for the voice
         ({"sessions": 2}, False, False),
         ({"sessions": 2, "voice": 1.0}, True, False),
         ({"sessions": 1}, True, True),
@@ -208,3 +220,78 @@ def test_the_same_original_audio_on_both_sides_is_refused_unless_it_is_meant():
     with pytest.raises(InputError, match=r"'s02-4' is compared with itself; expected another recording"):
         flags(enrolled[0])
     assert flags(enrolled[0], allow_same=True) == [("same-recordings", "1 target")]
+
+
+PITCH_SEEDS = range(repetitions(3, 20))
+FEATURES = [(cue.name, feature.name) for cue in CUES.values() for feature in cue.features]
+MEDIAN = FEATURES.index(("pitch", "median"))
+SEMITONE = np.log(2.0) / 12.0 / CUES["pitch"].features[1].spread
+
+
+def cues(move, seed=0, people=30, each=6):
+    """Return cues of people whose pitch is moved by a function of pitch, speakers and a generator, in semitones."""
+    rng = np.random.default_rng(seed)
+    index = np.repeat(np.arange(people), each)
+    pitch = rng.normal(0.0, 4.0, people)[index] + rng.normal(0.0, 1.0, len(index))
+    sides = []
+    for semitones in (pitch, pitch + move(pitch, index, rng) + rng.normal(0.0, 0.2, len(index))):
+        vectors = rng.normal(size=(len(index), len(FEATURES)))
+        vectors[:, MEDIAN] = semitones * SEMITONE
+        sides.append(vectors)
+    return shared_out("cues", sides, index, each)
+
+
+def octaves(pitch, index, rng):
+    """A fixed shift that is tracked an octave too low for every sixth person."""
+    return np.where(index % 6 == 0, -8.0, 4.0)
+
+
+SAME_PITCH = {
+    "none": lambda pitch, index, rng: 0.0 * pitch,
+    "fixed": lambda pitch, index, rng: 4.0 + 0.0 * pitch,
+    "wider": lambda pitch, index, rng: 0.5 * pitch,
+    "one voice": lambda pitch, index, rng: 3.0 - pitch,
+    "octaves": octaves,
+    "per utterance": lambda pitch, index, rng: rng.uniform(-5.0, 5.0, len(pitch)),
+}
+
+
+def drawn(pitch, index, rng):
+    return rng.uniform(-5.0, 5.0, index.max() + 1)[index]
+
+
+PITCH_PER_SPEAKER = {"shift": drawn, "another voice": lambda pitch, index, rng: drawn(pitch, index, rng) - pitch}
+
+
+@pytest.mark.parametrize("kind", [*SAME_PITCH, *PITCH_PER_SPEAKER])
+def test_pitch_that_is_drawn_per_speaker_is_told_from_what_is_the_same_for_all(kind):
+    move = (SAME_PITCH | PITCH_PER_SPEAKER)[kind]
+    changes = [pitch_change([cues(move, seed)]) for seed in PITCH_SEEDS]
+    assert {change.drawn_per_speaker for change in changes} == {kind in PITCH_PER_SPEAKER}, changes
+    if kind in PITCH_PER_SPEAKER:
+        assert 1.0 < changes[0].between < 5.0
+
+
+def test_nothing_is_said_where_no_pitch_is_measured():
+    speech = cues(lambda pitch, index, rng: index % 7)
+    assert pitch_change([]) == PitchChange()
+    assert pitch_change([cues(lambda pitch, index, rng: index % 7, people=16)]) == PitchChange()
+    first, last = MEDIAN - 1, MEDIAN + 6
+
+    def whispered(part):
+        vectors = part.vectors.copy()
+        vectors[:, first:last] = 0.0
+        return vectors
+
+    assert pitch_change([EncodedSpeech("cues", speech.original, speech.anonymised.mapped(whispered))]) == PitchChange()
+    assert not PitchChange().drawn_per_speaker
+
+
+@pytest.mark.parametrize("linkable", [True, False])
+def test_the_flag_needs_recordings_that_can_be_linked(linkable):
+    change = SharedChange(0.1, 0.1, 0.005 if linkable else 0.5)
+    flags = draw_flags(change, PitchChange(2.5, 0.2))
+    assert [(flag.code, "2.5 semitones" in flag.sentence) for flag in flags] == (
+        [("pitch-drawn-per-speaker", True)] if linkable else []
+    )
+    assert draw_flags(change, PitchChange(2.5, 2.0)) == []

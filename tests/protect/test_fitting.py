@@ -9,14 +9,7 @@ from tests.protect.people import voices
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect import Roles, load_model, save_model
-from zeroevidence.protect.fitting import (
-    FitOptions,
-    fit,
-    fit_protectors,
-    shared_boundaries,
-    suitable_protectors,
-)
-from zeroevidence.protect.models import protect_embeddings
+from zeroevidence.protect.fitting import FitOptions, fit, fit_protectors, shared_boundaries, suitable_protectors
 from zeroevidence.run import Run
 
 
@@ -25,24 +18,6 @@ def accented(start=0, dimension=5):
     accents = np.array(["n", "s"])[np.arange(18) // 2 % 2]
     data = voices(people=18, each=4, dimension=dimension, start=start, accent=accents)
     return Embeddings(data.vectors.astype(np.float32), data.ids, data.speakers, data.attributes)
-
-
-def test_the_attribute_goes_and_everything_else_stays():
-    data = accented()
-    model = fit(data, "sex", FitOptions("linear", {"shrinkage": 0.1}))
-    assert model.protector.shrinkage == 0.1
-    assert model.seen(["p3", "q3"]) == ["p3"]
-    protected = protect_embeddings(model, data)
-    assert protected.vectors.dtype == np.float32
-    assert set(protected.attributes) == {"accent"}
-    np.testing.assert_array_equal(protected.ids, data.ids)
-    np.testing.assert_array_equal(protected.speakers, data.speakers)
-    unnamed = Embeddings(data.vectors, data.ids, None, data.attributes)
-    np.testing.assert_allclose(model.protector.llr(protect_embeddings(model, unnamed).vectors), 0.0, atol=1e-3)
-    with pytest.raises(UsageError, match="only a flow"):
-        protect_embeddings(model, data, llr=1.0)
-    with pytest.raises(InputError, match="vectors of 5 entries; these have 6"):
-        protect_embeddings(model, accented(dimension=6))
 
 
 def test_several_are_fitted_and_those_that_can_keep_an_attribute_do():

@@ -74,9 +74,8 @@ def fit_weights(
 
     start = np.append(np.full(n_systems, 1.0 / n_systems), 0.0)
     bounds = [(0.0, None)] * n_systems + [(None, None)]
-    weights: FloatArray = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B", options={"ftol": 1e-13}).x[
-        :-1
-    ]
+    optimum = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B", options={"ftol": 1e-13})
+    weights: FloatArray = optimum.x[:-1]
     total = float(weights.sum())
     return weights / total if total > 0.0 else np.full(n_systems, 1.0 / n_systems)
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zeroevidence._typing import IntArray
 from zeroevidence.attack.onnx_cards import FRONT_ENDS, EncoderCard
 from zeroevidence.data.audio import load_audio
 from zeroevidence.data.files import is_file, naming_file
@@ -140,9 +141,8 @@ def _number(message: memoryview, at: int) -> tuple[int, int]:
 EXTRA = "speech"
 FRAMES, STEP = 200, 100  # of a crop, and from one to the next: two seconds, every second
 SUFFIX = "-crops"
-UTTERANCE, EMBEDDINGS = (
-    Path(__file__).parent / "encoders/check" / name for name in ("utterance.flac", "embeddings.json")
-)
+_CHECK = Path(__file__).parent / "encoders/check"
+UTTERANCE, EMBEDDINGS = _CHECK / "utterance.flac", _CHECK / "embeddings.json"
 ALIKE = 0.9999  # cosine above which an embedding is the expected one: other processors and runtimes round otherwise
 _SAME = 1e-5  # relative difference of embeddings that are the same but for rounding
 _VERSION = "1"  # of the front ends and of how models are fed; raised whenever vectors would change
@@ -293,9 +293,7 @@ class CropExtractor:
         return mean_by_owner(self.whole.embed_features(crops), owners)
 
 
-def mean_by_owner(
-    vectors: NDArray[np.float32], owners: np.ndarray[tuple[int], np.dtype[np.int64]]
-) -> NDArray[np.float32]:
+def mean_by_owner(vectors: NDArray[np.floating[Any]], owners: IntArray) -> NDArray[np.float32]:
     """Return the mean of the vectors of each owner; owners are counted from 0.
 
     Examples

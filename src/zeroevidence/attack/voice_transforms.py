@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from zeroevidence.data.audio import is_silent
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.store import Store, digest
 from zeroevidence.data.waves import LONGEST_PIECE, Wave, cut_places, faded, frame_powers
-from zeroevidence.errors import InputError, Problem
+from zeroevidence.errors import InputError, Problem, check_stop
 from zeroevidence.parallel import compute_each
 from zeroevidence.run import Run, Step
 
@@ -205,6 +206,37 @@ def compute_in_batches(
     ordered = sorted(outcomes.items())
     results = {at: outcome for at, outcome in ordered if not isinstance(outcome, Problem)}
     return results, [outcome for _, outcome in ordered if isinstance(outcome, Problem)]
+
+
+def compute_one_by_one(
+    compute: Callable[[Utterance], Result], utterances: Sequence[Utterance], step: Step, run: Run, lister: str = ""
+) -> list[Result]:
+    """Return the results of a function for each utterance, in order; their problems are raised when all are done.
+
+    Parameters
+    ----------
+    compute
+        The function, which may raise an `InputError`.
+    utterances, step, run
+        As `compute_in_batches` takes them.
+    lister
+        A command that lists all problems, for the message.
+    """
+    results, problems = compute_in_batches(partial(_compute_batch, compute), utterances, step, run)
+    if problems:
+        raise InputError.of(problems, lister)
+    return list(results.values())
+
+
+def _compute_batch(compute: Callable[[Utterance], Result], batch: Batch) -> list[tuple[int, Result | Problem]]:
+    outcomes: list[tuple[int, Result | Problem]] = []
+    for at, utterance in batch:
+        check_stop()
+        try:
+            outcomes.append((at, compute(utterance)))
+        except InputError as error:
+            outcomes.append((at, utterance_problem(utterance, error)))
+    return outcomes
 
 
 def utterance_problem(utterance: Utterance, error: InputError) -> Problem:

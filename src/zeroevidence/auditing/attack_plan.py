@@ -202,9 +202,12 @@ class AttackPlan:
                 reason = error.reason
         return FailedAttack(model.name, self.encoders[number].name, step.name, reason)
 
+    def _adapts(self, model: ThreatModel, fold: FoldResult) -> bool:
+        return model.adapter or any(step.adapts for step in self.steps if step.name == fold.step)
+
     def compared(self, number: int, model: ThreatModel, fold: FoldResult) -> Sides:
         """Return the speech that an attack of one encoder compared in a fold of people, adapted where the step does."""
-        if model.adapter or any(step.adapts for step in self.steps if step.name == fold.step):
+        if self._adapts(model, fold):
             return self.adapted[number, fold.encoders[0], fold.step]
         (encoder,) = (encoder for encoder in self.folds[number] if encoder.name == fold.encoders[0])
         return compared_speech(encoder, self.run.seed, number)
@@ -278,8 +281,7 @@ class AttackPlan:
         encoder, (fold,) = self._used(result)[0], result.folds
         if encoder.learned is not None:
             return encoder.learned.over_people, encoder.learned.over_epochs, draws
-        adapts = model.adapter or any(step.adapts for step in self.steps if step.name == fold.step)
-        if fold.backend is None or adapts or encoder.trained_on != "original":
+        if fold.backend is None or self._adapts(model, fold) or encoder.trained_on != "original":
             return None, None, draws
         sides = compared_speech(encoder, self.run.seed)
         return learning_curve(model, fold.backend, sides, fold.draws, self.run), None, draws

@@ -14,31 +14,19 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.attack.voice_transforms import (
-    Batch,
-    VoiceTransform,
-    compute_in_batches,
-    protect,
-    utterance_problem,
-)
+from zeroevidence.attack.voice_transforms import VoiceTransform, compute_one_by_one, protect
 from zeroevidence.auditing.embedding_sets import EmbeddingSets, EncodedSpeech
 from zeroevidence.auditing.options import AuditOptions
 from zeroevidence.auditing.protected_speech import AuditedSpeech
 from zeroevidence.auditing.speech_utility import CachedRecogniser, transcribe
-from zeroevidence.auditing.word_errors import (
-    NO_RECOGNISER,
-    PREFERRED,
-    can_recognise,
-    corpus_transcripts,
-    spoken_words,
-)
+from zeroevidence.auditing.word_errors import NO_RECOGNISER, PREFERRED, can_recognise, corpus_transcripts, spoken_words
 from zeroevidence.data.audio import load_speech
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.formats.lists import read_durations, read_transcripts
 from zeroevidence.data.store import Store
 from zeroevidence.data.waves import Wave
-from zeroevidence.errors import InputError, MissingExtra, Problem, check_stop
+from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.protect.voices.onevoice import HOP, load_networks
 from zeroevidence.protect.voices.speech_models import RATE
 from zeroevidence.registry import Registry
@@ -211,29 +199,14 @@ def read_unit_durations(released: ReleasedSpeech) -> dict[str, Durations]:
             raise InputError(f"no phones of {missing!r}; expected some of every recording", path=file)
         return {name: listed[name] for name in released.utterances}
     load_networks().encode(np.zeros(HOP, np.float32), _CODES)  # a missing package is reported before any work
-    utterances = list(released.utterances.values())
+    transform = released.transform
+
+    def hear(utterance: Utterance) -> Durations:
+        return hear_durations(protect(load_speech(utterance, RATE).wave, RATE, utterance, transform))
+
     step = released.run.progress("durations in protected speech", "utterances")
-    heard, problems = compute_in_batches(_Listener(released.transform), utterances, step, released.run)
-    if problems:
-        raise InputError.of(problems)
-    return {name: heard[at] for at, name in enumerate(released.utterances)}
-
-
-@dataclass(frozen=True, slots=True)
-class _Listener:
-    transform: VoiceTransform | None
-
-    def __call__(self, batch: Batch) -> list[tuple[int, Durations | Problem]]:
-        """Return the durations in each utterance, or its problem."""
-        outcomes: list[tuple[int, Durations | Problem]] = []
-        for at, utterance in batch:
-            check_stop()
-            try:
-                wave = protect(load_speech(utterance, RATE).wave, RATE, utterance, self.transform)
-                outcomes.append((at, hear_durations(wave)))
-            except InputError as error:
-                outcomes.append((at, utterance_problem(utterance, error)))
-        return outcomes
+    heard = compute_one_by_one(hear, list(released.utterances.values()), step, released.run)
+    return dict(zip(released.utterances, heard, strict=True))
 
 
 def fit_durations(training: Sequence[Durations]) -> Callable[[Sequence[Durations]], FloatArray]:

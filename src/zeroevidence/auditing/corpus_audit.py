@@ -17,11 +17,10 @@ from zeroevidence.attack.training import usual_scope
 from zeroevidence.attack.training.attacker import training_loop
 from zeroevidence.attack.voice_transforms import (
     NAMED_DRAW,
-    Batch,
     CachedTransform,
     RepeatedTransform,
     VoiceTransform,
-    compute_in_batches,
+    compute_one_by_one,
     protect,
 )
 from zeroevidence.auditing import content_cues, embedding_sets, encoders, protected_speech
@@ -42,7 +41,7 @@ from zeroevidence.data.formats.corpora import read_segments
 from zeroevidence.data.formats.speech_pairs import PairReport, examine_speech
 from zeroevidence.data.printable import file_name_text
 from zeroevidence.data.store import Store
-from zeroevidence.errors import InputError, MissingExtra, Problem, UsageError
+from zeroevidence.errors import InputError, MissingExtra, UsageError
 from zeroevidence.evaluation.people import with_seconds
 from zeroevidence.evaluation.rows.about import Protection
 from zeroevidence.evaluation.rows.evaluation import Evaluation
@@ -238,8 +237,7 @@ def _train(
                 beside = has_gpu() and options.effort != "quick"
                 cues = [partial(fold.sides, load_extractor(encoders.ALL_CUES))] if beside else []
                 (tuned, untuned), *_ = compute_beside(partial(_fine_tune, encoder, fold, options), *cues)
-            pool = encoders.pools_crops(options.effort)
-            speech += encoders.encode_further(encoder, options.effort, fold.sides, pool=pool)
+            speech += encoders.encode_further(encoder, options.effort, fold.sides)
             sets = speech[0].anonymised
             speech += [CONTENT_CUES[name].encode(content, sets) for name, content in contents.items()]
             speech += tuned
@@ -302,24 +300,10 @@ def _fine_tune(
         name, trained = f"{each.name}-trained", OnnxExtractor(read_card(tuned.card))
         side = fold.side(trained if trunk is None else with_trunk(tuned.card, trunk), 1)
         encoded.append(EncodedSpeech(name, None, side, "anonymised", learned=tuned.learned))
-        for crops in encoders.with_crops(trained) if encoders.pools_crops(options.effort) else ():
+        for crops in encoders.with_crops(trained, options.effort):
             side, steps = fold.side(crops, 1), encoders.CROP_STEPS
             encoded.append(EncodedSpeech(f"{name}{SUFFIX}", None, side, "anonymised", steps, tuned.learned))
     return encoded, left_out
-
-
-@dataclass(frozen=True, slots=True)
-class _Measuring:
-    rate: int
-    transform: VoiceTransform | None
-
-    def __call__(self, batch: Batch) -> list[tuple[int, float | Problem]]:
-        """Return the length of each utterance after protection, in seconds."""
-
-        def seconds(each: Utterance) -> float:
-            return len(protect(load_speech(each, self.rate).wave, self.rate, each, self.transform)) / self.rate
-
-        return [(at, seconds(utterance)) for at, utterance in batch]
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,8 +326,12 @@ class _ProtectedFolds:
     def trial_seconds(self, rate: int) -> dict[str, float]:
         """Return the length of each released trial, in seconds."""
         trials = {each.id: each for _, speech in self.folds for each in speech.select("trial")}
-        lengths, _ = compute_in_batches(_Measuring(rate, self.transform), list(trials.values()), no_step, self.run)
-        return {name: lengths[at] for at, name in enumerate(trials)}
+        transform = self.transform
+
+        def seconds(each: Utterance) -> float:
+            return len(protect(load_speech(each, rate).wave, rate, each, transform)) / rate
+
+        return dict(zip(trials, compute_one_by_one(seconds, list(trials.values()), no_step, self.run), strict=True))
 
     def sides(self, encoder: Extractor) -> tuple[EmbeddingSets, EmbeddingSets]:
         """Return original and protected speech by an encoder."""

@@ -8,11 +8,9 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from zeroevidence._typing import FloatArray
 from zeroevidence.attack.attackers import UNPROTECTED_SPEECH, AttackerCard, find_attacker
-from zeroevidence.attack.cues import CUES
+from zeroevidence.attack.cues import cue_columns
 from zeroevidence.attack.ladder import LADDER
 from zeroevidence.auditing import embedding_sets, row_flags
 from zeroevidence.auditing.attack_plan import AttackPlan, AttackRows
@@ -274,7 +272,7 @@ def room_control(folds: Sequence[EncodedSpeech], options: AuditOptions, run: Run
 
 def without_voice(folds: Sequence[EncodedSpeech]) -> list[EncodedSpeech]:
     """Return the cues in which no voice is heard, of all cues; nothing of vectors that are no cues."""
-    voiceless = np.concatenate([np.full(len(cue.features), cue.name in WITHOUT_VOICE) for cue in CUES.values()])
+    voiceless = cue_columns(WITHOUT_VOICE)
 
     def columns(part: Embeddings) -> FloatArray:
         return part.vectors[:, voiceless]

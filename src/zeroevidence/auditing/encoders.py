@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import ceil, sqrt
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.attack.cues import CUES
+from zeroevidence.attack.cues import CUES, cue_columns
 from zeroevidence.attack.encoders import inventory
 from zeroevidence.attack.extractors import Extractor, load_extractor
 from zeroevidence.attack.extractors.extract import has_gpu
@@ -38,7 +39,7 @@ CROP_STEPS = ("cosine", "whitened", "plda")  # an adapter learns from whole reco
 _STEP = "whitened"  # cues have few dimensions, of very different worth: plain cosine wastes them, PLDA gains nothing
 
 
-def encode_further(first: Extractor, effort: Effort, embed: Embed, *, pool: bool = False) -> Iterator[EncodedSpeech]:
+def encode_further(first: Extractor, effort: Effort, embed: Embed) -> Iterator[EncodedSpeech]:
     """Yield both kinds of speech by the further encoders of an effort.
 
     Parameters
@@ -47,19 +48,16 @@ def encode_further(first: Extractor, effort: Effort, embed: Embed, *, pool: bool
         The encoder that was asked for.
     effort
         ``quick`` adds none; ``standard`` adds cues, together and one at a time; ``full`` every encoder that is present.
+        Speaker encoders are tried once more with vectors that are means over crops, as `pools_crops` says.
     embed
         Embeds original and protected speech.
-    pool
-        Whether speaker encoders are tried once more with vectors that are means over crops.
     """
-    if effort == "full":
-        for name in other_encoders(first.name):
-            other = load_extractor(name)
-            yield EncodedSpeech(name, *embed(other))
-            for crops in with_crops(other) if pool else ():
-                yield EncodedSpeech(crops.name, *embed(crops), steps=CROP_STEPS)
-    for crops in with_crops(first) if pool else ():
-        yield EncodedSpeech(crops.name, *embed(crops), steps=CROP_STEPS)
+    for name in (*(other_encoders(first.name) if effort == "full" else ()), first.name):
+        encoder = first if name == first.name else load_extractor(name)
+        if encoder is not first:
+            yield EncodedSpeech(name, *embed(encoder))
+        for crops in with_crops(encoder, effort):
+            yield EncodedSpeech(crops.name, *embed(crops), steps=CROP_STEPS)
     if effort != "quick" and not isinstance(first, CueExtractor):
         yield from encode_cues(*embed(load_extractor(ALL_CUES)))
 
@@ -69,9 +67,9 @@ def pools_crops(effort: Effort) -> bool:
     return effort == "full" or (effort == "standard" and has_gpu())
 
 
-def with_crops(encoder: Extractor) -> list[CropExtractor]:
-    """Return the encoder with means over crops; nothing where it takes no features that could be cut."""
-    if isinstance(encoder, OnnxExtractor) and encoder.card.front_end in FRONT_ENDS:
+def with_crops(encoder: Extractor, effort: Effort) -> list[CropExtractor]:
+    """Return the encoder with means over crops; nothing with less effort, or without features that could be cut."""
+    if pools_crops(effort) and isinstance(encoder, OnnxExtractor) and encoder.card.front_end in FRONT_ENDS:
         return [CropExtractor(encoder)]
     return []
 
@@ -84,15 +82,15 @@ def other_encoders(name: str) -> list[str]:
 def encode_cues(original: EmbeddingSets, anonymised: EmbeddingSets) -> Iterator[EncodedSpeech]:
     """Yield all cues together, for every attacker, and each alone, for the attacker who knows most."""
     yield EncodedSpeech(ALL_CUES, original, anonymised, steps=(_STEP,))
-    first = 0
-    for cue in CUES.values():
-        columns = slice(first, first + len(cue.features))
-        first = columns.stop
+    for name in CUES:
+        at = np.flatnonzero(cue_columns([name]))
+        alone = anonymised.mapped(partial(_between, first=at[0], last=at[-1]))
+        yield EncodedSpeech(f"cue:{name}", None, alone, steps=(_STEP,), part_of=ALL_CUES)
 
-        def only(part: Embeddings, columns: slice = columns) -> FloatArray:
-            return part.vectors[:, columns]
 
-        yield EncodedSpeech(f"cue:{cue.name}", None, anonymised.mapped(only), steps=(_STEP,), part_of=ALL_CUES)
+def _between(part: Embeddings, first: int, last: int) -> FloatArray:
+    """Return some entries of each vector, without a copy."""
+    return part.vectors[:, first : last + 1]
 
 
 _SHARES = (0.25, 0.5)

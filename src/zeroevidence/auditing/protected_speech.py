@@ -12,7 +12,7 @@ from zeroevidence._typing import FloatArray
 from zeroevidence.attack.backends import unit
 from zeroevidence.attack.extractors.extract import has_gpu
 from zeroevidence.attack.ladder import Effort
-from zeroevidence.attack.voice_transforms import Batch, VoiceTransform, compute_in_batches, name_draw, protect
+from zeroevidence.attack.voice_transforms import VoiceTransform, compute_one_by_one, name_draw, protect
 from zeroevidence.auditing.embedding_sets import EmbeddingSets, rows_of
 from zeroevidence.auditing.options import AuditOptions
 from zeroevidence.data.audio import load_speech
@@ -21,7 +21,7 @@ from zeroevidence.data.embeddings import Embeddings, mated_rows, require_speaker
 from zeroevidence.data.formats.corpora import to_corpus
 from zeroevidence.data.formats.corpus_files import CorpusRows, read_files
 from zeroevidence.data.waves import Wave
-from zeroevidence.errors import InputError, Problem, UsageError
+from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.release import CARD, protector_card, read_card, refused_recordings
 from zeroevidence.protect.voices import ProtectorPart, seeded_protectors
 from zeroevidence.run import Run
@@ -174,11 +174,8 @@ def try_protection(corpus: Corpus, transform: VoiceTransform, rate: int, run: Ru
             return True
         return False
 
-    def refusals(batch: Batch) -> list[tuple[int, bool | Problem]]:
-        return [(at, refuses(utterance)) for at, utterance in batch]
-
-    outcomes, _ = compute_in_batches(refusals, list(corpus), run.progress("protecting", "recordings"), run)
-    refused = {utterance.id for at, utterance in enumerate(corpus) if outcomes[at]}
+    outcomes = compute_one_by_one(refuses, list(corpus), run.progress("protecting", "recordings"), run)
+    refused = {utterance.id for utterance, outcome in zip(corpus, outcomes, strict=True) if outcome}
     return _left_out(corpus, refused, listed=False)
 
 

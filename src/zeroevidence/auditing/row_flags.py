@@ -12,7 +12,7 @@ import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
 from zeroevidence.attack.backends import unit
-from zeroevidence.attack.cues import CUES
+from zeroevidence.attack.cues import CUES, cue_columns
 from zeroevidence.auditing.embedding_sets import EmbeddingSets, EncodedSpeech
 from zeroevidence.auditing.protected_speech import LeftOut
 from zeroevidence.auditing.step_attack import FailedAttack
@@ -196,12 +196,11 @@ def pitch_change(folds: Sequence[EncodedSpeech]) -> PitchChange:
     before, after, speakers, _ = paired_trials(folds)
     if not len(speakers):
         return PitchChange()
-    first = sum(len(cue.features) for cue in CUES.values() if cue.name < "pitch")
-    features = [feature.name for feature in CUES["pitch"].features]
-    columns, median = slice(first, first + len(features)), features.index("median")
+    columns, features = np.flatnonzero(cue_columns(["pitch"])), [each.name for each in CUES["pitch"].features]
+    median = features.index("median")
     measured = before[:, columns].any(axis=1) & after[:, columns].any(axis=1)  # zeros stand for what is not known
     semitones = CUES["pitch"].features[median].spread * 12.0 / log(2.0)
-    x, y = (side[measured, first + median] * semitones for side in (before, after))
+    x, y = (side[measured, columns[median]] * semitones for side in (before, after))
     _, index, counts = np.unique(speakers[measured], return_inverse=True, return_counts=True)
     if np.count_nonzero(counts > 1) < FEW_SPEAKERS:
         return PitchChange()
@@ -230,22 +229,20 @@ def _deviation(differences: FloatArray) -> float:
 
 def with_step_flags(rows: Sequence[Evaluation], costs: Mapping[str, int]) -> list[Evaluation]:
     """Return the rows with a warning where a cheaper step against the same system learns clearly more."""
-    return [row.with_flags(*_step_flags(row, rows, costs)) for row in rows]
-
-
-def _step_flags(row: Evaluation, rows: Sequence[Evaluation], costs: Mapping[str, int]) -> list[Flag]:
-    high = row.metrics["alid"].high if row.about.role == "attack" and "alid" in row.metrics else None
-    if high is None:
-        return []
-    for other in rows:
-        if (
-            other.about.threat == row.about.threat
+    flagged = []
+    for row in rows:
+        high = row.metrics["alid"].high if row.about.role == "attack" and "alid" in row.metrics else None
+        clearly_stronger = (
+            other.labels["backend"]
+            for other in rows
+            if other.about.threat == row.about.threat
             and other.labels.get("encoder") == row.labels.get("encoder")
             and costs.get(other.labels["backend"], inf) < costs.get(row.labels["backend"], inf)  # a fusion has them all
-            and (other.number("alid") or 0.0) > high
-        ):
-            return [flag("weaker-than-cheaper-step", cheaper=other.labels["backend"])]
-    return []
+            and (other.number("alid") or 0.0) > (inf if high is None else high)
+        )
+        name = next(clearly_stronger, None)
+        flagged.append(row if name is None else row.with_flags(flag("weaker-than-cheaper-step", cheaper=name)))
+    return flagged
 
 
 def with_choice_flags(rows: Sequence[Evaluation], finding: Finding) -> list[Evaluation]:

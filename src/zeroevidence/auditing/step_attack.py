@@ -9,12 +9,12 @@ from typing import get_args
 
 import numpy as np
 
-from zeroevidence._typing import FloatArray, IntArray, StrArray
-from zeroevidence.attack.backends import Backend
+from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.attack.backends import Backend, named_scores
 from zeroevidence.attack.fusion import Fusion, held_out_fusion
 from zeroevidence.attack.ladder import Adapter, LadderStep
 from zeroevidence.auditing.embedding_sets import EmbeddingSets, recordings_of_each
-from zeroevidence.data.embeddings import Embeddings, mated_rows, require_speakers
+from zeroevidence.data.embeddings import Embeddings, require_speakers, row_numbers
 from zeroevidence.data.matrix import FoldedScores, ScoreMatrix, closed_set_search
 from zeroevidence.data.threat import Material, ThreatModel
 from zeroevidence.errors import InputError
@@ -158,18 +158,12 @@ def fuse_parts(parts: Sequence[FoldResult], *, seed: int = 0) -> FoldResult:
 
 
 def _in_one_order(matrices: Sequence[ScoreMatrix]) -> list[FloatArray]:
-    orders = [_order_like(matrix, matrices[0]) for matrix in matrices]
-    return [matrix.scores[rows][:, columns] for matrix, (rows, columns) in zip(matrices, orders, strict=True)]
-
-
-def _order_like(matrix: ScoreMatrix, other: ScoreMatrix) -> tuple[IntArray, IntArray]:
-    """Return the rows and columns of a matrix in the order of another one."""
-
-    def places(names: StrArray, ordered: StrArray) -> IntArray:
-        order = np.argsort(names)
-        return order[np.searchsorted(names, ordered, sorter=order)].astype(np.int64)
-
-    return places(matrix.trial_names, other.trial_names), places(matrix.enrolment_names, other.enrolment_names)
+    """Return scores in the order of rows and columns of the first matrix."""
+    trials, enrolments = matrices[0].trial_names, matrices[0].enrolment_names
+    return [
+        each.scores[row_numbers(each.trial_names, trials)][:, row_numbers(each.enrolment_names, enrolments)]
+        for each in matrices
+    ]
 
 
 def disclosure(matrix: ScoreMatrix) -> float:
@@ -217,14 +211,7 @@ def score_trials(backend: Backend, enrolments: Sequence[Embeddings], trial: Embe
         vectors = [np.asarray(part, np.float64) for part in compared]
         vectors = vectors if use.level == "scores" else [np.mean(vectors, axis=0)]
         np.maximum(scores, np.mean([backend.score(each, tried) for each in vectors], axis=0), out=scores)
-    return ScoreMatrix(
-        scores,
-        mated_rows(trial, profiles),
-        trials=trial.ids,
-        enrolments=profiles.ids,
-        trial_speakers=trial.speakers,
-        enrolment_speakers=profiles.speakers,
-    )
+    return named_scores(scores, trial, profiles)
 
 
 def _recording_rounds(enrolled: Embeddings, profiles: Embeddings) -> IntArray:

@@ -227,8 +227,8 @@ def anonymise(
         if kept_settings != settings:
             _refuse_existing(home, unfinished=kept_seed is not None, overwrite=overwrite)
             _begin(journal, seed, settings)
-        writing = _Writing(protector, home, options.rate, seconds, journal, settings, said)
-        outcomes = _write_all(original, targets, writing, run)
+        writing = _Writing(protector, options.rate, seconds, journal, settings, said)
+        outcomes = _write_all(original, {name: home / target for name, target in targets.items()}, writing, run)
         problems = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Problem)}
         written = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Digests)}
         if not written:
@@ -340,7 +340,6 @@ class _Writing:
     """Anonymises recordings, writes them, and notes each in the journal."""
 
     protector: VoiceTransform
-    home: Path
     rate: int | None
     seconds: float
     journal: Store
@@ -349,7 +348,7 @@ class _Writing:
 
     def __call__(self, part: Sequence[tuple[Utterance, Path]]) -> list[Digests | LongRecording | Problem]:
         """Return the digests of both files of each recording, why it is refused, or how it is cut if it is long."""
-        return [self._write(utterance, self.home / target) for utterance, target in part]
+        return [self._write(utterance, target) for utterance, target in part]
 
     def _write(self, utterance: Utterance, target: Path) -> Digests | LongRecording | Problem:
         try:
@@ -381,8 +380,7 @@ def _write_all(corpus: Corpus, targets: dict[str, Path], writing: _Writing, run:
     size = max(1, min(_TOGETHER, len(corpus) // (4 * run.workers)))
     pairs = [(utterance, targets[utterance.id]) for utterance in corpus]
     if run.scheduler is not None:  # its workers are in other folders
-        pairs = [(replace(utterance, path=utterance.path.absolute()), target) for utterance, target in pairs]
-        writing = replace(writing, home=writing.home.absolute())
+        pairs = [(replace(each, path=each.path.absolute()), target.absolute()) for each, target in pairs]
     # the first by itself, which shows whether it is slow
     parts = [pairs[:1], *(pairs[first : first + size] for first in range(1, len(pairs), size))]
     outcomes: dict[str, Digests | LongRecording | Problem] = {}

@@ -19,7 +19,7 @@ from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS, fit_protector,
 from zeroevidence.protect.attributes.protector import EmbeddingProtector, LabelledTransformer
 from zeroevidence.protect.choice import ATTACKER_PEOPLE, PARTS, search
 from zeroevidence.protect.models import ProtectorModel, check_dimension, new_model
-from zeroevidence.protect.strengths import Limit, quick_protectors
+from zeroevidence.protect.strengths import Limit
 from zeroevidence.run import Run, no_step
 
 DEFAULT_LIMIT = Limit("eer", 0.01, added=True)  # of the default protector
@@ -120,16 +120,12 @@ def fit(data: Embeddings, attribute: str, options: FitOptions = FitOptions(), ru
     data, boundaries = cut_into_classes(sort_by_name(require_embeddings(data)), attribute, options.classes)
     kind, parameters, keep, choice = options.kind, options.parameters, options.keep, None
     if options.limit is not None or (options.plain and why_not_verified(data, attribute) is None):
-        candidates = (
-            {name: dict[str, Any]() for name in quick_protectors()} if kind is None else {kind: dict(parameters)}
-        )
         limit = Limit.parse(options.limit) if isinstance(options.limit, str) else options.limit
+        candidates = None if kind is None else {kind: parameters}  # without a kind there are no parameters
         nearest, most = limit is None, options.attacker_people
-        choice = search(
-            data, attribute, limit or DEFAULT_LIMIT, candidates, nearest=nearest, attacker_people=most, run=run
-        )
-        kind = choice.chosen.protector
-        parameters = {**candidates[kind], "noise": choice.chosen.strength}
+        limit = limit or DEFAULT_LIMIT
+        choice = search(data, attribute, limit, candidates, nearest=nearest, attacker_people=most, run=run)
+        kind, parameters = choice.chosen.protector, {**parameters, "noise": choice.chosen.strength}
     elif kind is None:
         kind = PLAIN_PROTECTOR if options.plain else KEEPING_PROTECTOR
     if keep is not None and "keep" not in ATTRIBUTE_PROTECTORS.find(kind).fit_options:

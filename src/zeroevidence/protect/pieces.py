@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import BinaryIO
@@ -166,7 +167,7 @@ def write_long(
     """
     tasks = [task for recording in recordings for task in recording.tasks]
     step, done = run.progress("anonymising long recordings", "pieces"), 0
-    with closing(compute_each(_PieceProtection(transform, journal), tasks, run, little=True)) as computed:
+    with closing(compute_each(partial(_protect, transform, journal), tasks, run, little=True)) as computed:
         for recording in recordings:
             outcomes: list[str | Problem] = []
             for outcome in islice(computed, len(recording.pieces)):
@@ -177,27 +178,20 @@ def write_long(
             yield recording.utterance.id, problem or _assemble(recording, list(map(str, outcomes)), journal)
 
 
-@dataclass(frozen=True, slots=True)
-class _PieceProtection:
-    """Protects pieces and keeps them in a journal."""
-
-    transform: VoiceTransform
-    journal: Store
-
-    def __call__(self, task: _Task) -> str | Problem:
-        """Return why the piece was refused, empty once it is kept, or the problem of its file."""
-        if self.journal.load_array(task.key) is not None:
-            return ""
-        try:
-            wave = load_audio(task.piece, task.rate)
-        except InputError as error:
-            return utterance_problem(task.piece, error)
-        try:
-            result = protect_piece(wave, task.rate, task.piece, self.transform, task.loudest)
-        except InputError as error:
-            return error.reason
-        self.journal.save_array(task.key, result)
+def _protect(transform: VoiceTransform, journal: Store, task: _Task) -> str | Problem:
+    """Keep a piece in the journal; return why it was refused, empty once it is kept, or the problem of its file."""
+    if journal.load_array(task.key) is not None:
         return ""
+    try:
+        wave = load_audio(task.piece, task.rate)
+    except InputError as error:
+        return utterance_problem(task.piece, error)
+    try:
+        result = protect_piece(wave, task.rate, task.piece, transform, task.loudest)
+    except InputError as error:
+        return error.reason
+    journal.save_array(task.key, result)
+    return ""
 
 
 def _assemble(recording: LongRecording, refusals: Sequence[str], journal: Store) -> Digests | Problem:

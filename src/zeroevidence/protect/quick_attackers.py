@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zeroevidence._typing import BoolArray, FloatArray, IntArray
+from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.protect.assessment.class_attacks import attacked_samples
 from zeroevidence.protect.assessment.class_learning import ClassSample, class_d_ece, evaluated_classes, fitted
@@ -109,7 +109,7 @@ def held_out_attacks(
             others = np.setdiff1d(np.arange(len(label)), person[part == group])
             by_class = [rng.permutation(others[label[others] == k]) for k in range(len(classes))]
             chosen = np.concatenate([some[: max(1, round(share * len(some)))] for some in by_class])
-            learned, tested = _rows(sample, np.isin(person, chosen)), _rows(sample, part == group)
+            learned, tested = sample.take(np.isin(person, chosen)), sample.take(part == group)
             logs = _predictions(learned, tested, names)
             groups.append(((logs, tested.y), (_person_predictions(learned, tested, logs), tested.means().y)))
             learners.append(len(chosen))
@@ -121,12 +121,6 @@ def _strongest(groups: Sequence[tuple[Mapping[str, FloatArray], IntArray]]) -> f
     truth = np.concatenate([each for _, each in groups])
     names = groups[0][0]
     return max(_largest_d_ece(np.concatenate([logs[name] for logs, _ in groups]), truth) for name in names)
-
-
-def _rows(sample: ClassSample, rows: BoolArray) -> ClassSample:
-    """Return some of the rows, with people numbered from zero."""
-    some = sample.take(rows)
-    return ClassSample(some.x, some.y, np.unique(some.people, return_inverse=True)[1])
 
 
 def _largest_d_ece(log_posteriors: FloatArray, truth: IntArray) -> float:

@@ -224,8 +224,7 @@ def file_digest(path: Path) -> str:
 
 def write_release(folder: Path, card: ProtectorCard, digests: str) -> None:
     """Write the list of digests, and last the card."""
-    data = digests.encode("utf-8", "surrogateescape")
-    write_file(folder / DIGESTS, data)
+    write_file(folder / DIGESTS, digests.encode("utf-8", "surrogateescape"))
     write_file(folder / CARD, json.dumps(card.to_dict(), indent=1, ensure_ascii=False) + "\n")
 
 

@@ -17,6 +17,14 @@ from zeroevidence.attack.ladder import Adapter
 from zeroevidence.errors import InputError, UsageError
 
 
+@pytest.fixture(scope="module")
+def people():
+    """Vectors of people who differ more than their utterances do."""
+    rng = np.random.default_rng(0)
+    x = np.repeat(2.0 * rng.normal(size=(12, 6)), 5, axis=0) + rng.normal(size=(60, 6)) + 4.0
+    return x, np.repeat([f"s{i}" for i in range(12)], 5)
+
+
 class Rescaled:
     """A back-end with other units."""
 

@@ -12,7 +12,8 @@ from zeroevidence.attack.training.features import read_features
 from zeroevidence.attack.voice_transforms import CachedTransform
 from zeroevidence.data.audio import load_audio
 from zeroevidence.data.store import Store
-from zeroevidence.errors import InputError, OutputError
+from zeroevidence.errors import InputError, OutputError, ZeroEvidenceError
+from zeroevidence.parallel import compute_each
 from zeroevidence.protect import load_protector
 from zeroevidence.run import Run
 
@@ -86,3 +87,15 @@ def test_what_cannot_be_read_or_written_is_named(utterances, tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(OutputError, match="file"):
         read_features(utterances, CARD, run=Run(cores=1, cache=tmp_path / "file"))
+
+
+def test_a_cluster_without_workers_says_so():
+    class Empty:
+        submit = None
+
+        def nthreads(self):
+            return {}
+
+    pytest.importorskip("distributed")
+    with pytest.raises(ZeroEvidenceError, match="the cluster has no workers"):
+        list(compute_each(abs, [1], Run(scheduler=Empty())))

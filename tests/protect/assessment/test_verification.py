@@ -96,7 +96,8 @@ def verified(model, x, names, ids):
         tried.append(x[rows[len(rows) // 2 :]])
     scores = model.llr(np.array(enrolled), np.concatenate(tried))
     same = np.repeat(np.arange(len(tried)), list(map(len, tried)))[:, None] == np.arange(len(enrolled))
-    return rates(scores[same], scores[~same])
+    found = same[np.arange(len(scores)), scores.argmax(axis=1)]
+    return *rates(scores[same], scores[~same]), found.mean()
 
 
 @pytest.mark.parametrize("system", ["unprotected", "linear"])
@@ -110,7 +111,8 @@ def test_utility_is_that_of_an_independent_plda(system):
     sides = [roles.attack, roles.test]
     x, names, ids = (np.concatenate([getattr(side, part) for side in sides]) for part in ("vectors", "speakers", "ids"))
     model = TwoCovariances(train.vectors, train.speakers)  # of unprotected vectors
-    eer, cllr_min = verified(model, nuller.transform(x, speakers=names) if system == "linear" else x, names, ids)
+    eer, cllr_min, top1 = verified(model, nuller.transform(x, speakers=names) if system == "linear" else x, names, ids)
     assert 0.02 < eer < 0.45
     assert row.number("eer") == pytest.approx(eer, abs=1e-9)
     assert row.number("cllr_min") == pytest.approx(cllr_min, abs=1e-9)
+    assert row.number("top1") == pytest.approx(top1, abs=1e-12)

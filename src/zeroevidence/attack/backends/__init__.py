@@ -12,6 +12,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metadata_routing import UNUSED
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence.data.embeddings import Embeddings, mated_rows
+from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.registry import Registry
 
@@ -70,6 +72,13 @@ def make_backend(backend: BackendLike) -> Backend:
         raise UsageError(f"expected the name of a back-end or an object with name, fit and score, got {backend!r}")
     copy: Backend = clone(backend, safe=False)
     return copy
+
+
+def named_scores(scores: FloatArray, trials: Embeddings, profiles: Embeddings) -> ScoreMatrix:
+    """Return scores, T x N, with the names and the people of trials and profiles."""
+    return ScoreMatrix(
+        scores, mated_rows(trials, profiles), trials.ids, profiles.ids, trials.speakers, profiles.speakers
+    )
 
 
 class VectorEstimator(BaseEstimator):  # type: ignore[misc]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zeroevidence._typing import FloatArray
+from zeroevidence._typing import BoolArray, FloatArray
 from zeroevidence.attack.cues.speech_signal import SpeechSignal
 from zeroevidence.registry import Registry
 
@@ -43,7 +43,12 @@ CUES: Registry[Cue] = Registry("cue", package="zeroevidence.attack.cues", order=
 
 def find_cues(names: Iterable[str]) -> tuple[Cue, ...]:
     """Return the cues of these names in alphabetical order, each once."""
-    return tuple(sorted({CUES.find(name) for name in sorted(set(names))}, key=lambda cue: cue.name))
+    return tuple(CUES.find(name) for name in sorted(set(names)))
+
+
+def cue_columns(names: Collection[str]) -> BoolArray:
+    """Return which entries of a vector of all cues are of these."""
+    return np.concatenate([np.full(len(cue.features), cue.name in names) for cue in CUES.values()])
 
 
 def cue_values(wave: NDArray[Any], *names: str) -> dict[str, dict[str, float]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
@@ -39,7 +39,6 @@ def extract(
     extractor: Extractor,
     *,
     transform: VoiceTransform | None = None,
-    skip: bool = False,
     title: str = "speech",
     run: Run = Run(),
 ) -> Embeddings:
@@ -53,8 +52,6 @@ def extract(
         Computes the vectors.
     transform
         Protects each waveform before it is embedded.
-    skip
-        Leave out utterances that cannot be embedded, instead of raising an error once the others are done.
     title
         What progress calls the utterances.
     run
@@ -74,27 +71,26 @@ def extract(
         raise InputError("an utterance occurs twice; expected each identifier once")
     reasons = ((str(each.path), unreadable_reason(each.path, "audio")) for each in utterances)
     missing = [Problem(path, None, reason) for path, reason in reasons if reason]
-    if missing and not skip:
+    if missing:
         raise InputError.of(missing)
     store = None if run.cache is None else Store(run.cache.absolute(), "vectors")
     step = run.progress(f"{title}, {extractor.name}", "utterances")
     extraction = _BatchExtraction(extractor, transform, store)
     vectors, problems = compute_in_batches(extraction.run, utterances, step, run)
-    if problems and not (skip and vectors):
+    if problems:
         raise InputError.of(problems, LISTER if transform is None else "")  # nothing lists what a protector refuses
-    return to_embeddings({at: utterances[at] for at in vectors}, vectors)
+    return to_embeddings(utterances, list(vectors.values()))
 
 
 _PATIENCE = 5.0  # seconds of work that an interruption may cost
 _SPEECH = 300.0  # seconds of speech that are embedded at once
 
 
-def to_embeddings(utterances: Mapping[int, Utterance], vectors: Mapping[int, NDArray[np.float32]]) -> Embeddings:
+def to_embeddings(rows: Sequence[Utterance], vectors: Sequence[NDArray[np.float32]]) -> Embeddings:
     """Return the embedded utterances as a table; an attribute that one lacks is empty."""
-    rows = utterances.values()
     names = dict.fromkeys(name for row in rows for name in row.attributes)
     return Embeddings(
-        np.stack([vectors[at] for at in utterances]),
+        np.stack(vectors),
         np.array([row.id for row in rows]),
         np.array([row.speaker for row in rows]),
         {name: np.array([row.attributes.get(name, "") for row in rows]) for name in names},
@@ -129,7 +125,8 @@ class _BatchExtraction:
             check_stop()
             try:
                 wave = load_speech(utterance, rate).wave
-                key = self._key(wave, utterance)
+                protection = protection_key(wave, rate, utterance, self.transform)
+                key = digest(self.extractor.fingerprint, str(rate), *protection, wave)
                 cached = None if self.store is None else self.store.load_array(key)
                 if cached is None:
                     pending.append(_Pending(at, utterance, protect(wave, rate, utterance, self.transform), key))
@@ -167,11 +164,6 @@ class _BatchExtraction:
                 self.store.save_array(item.key, vector.astype(np.float32, copy=False))
             outcomes.append((item.place, vector))
         return outcomes
-
-    def _key(self, wave: Wave, utterance: Utterance) -> str:
-        rate = self.extractor.sample_rate
-        protection = protection_key(wave, rate, utterance, self.transform)
-        return digest(self.extractor.fingerprint, str(rate), *protection, wave)
 
 
 def has_gpu() -> bool:
@@ -261,7 +253,7 @@ def extract_on_device(
     bad = np.flatnonzero(~np.isfinite(pooled).all(axis=1)).tolist()
     if bad:
         raise InputError.of([Problem(str(utterances[at].path), None, "its vector is not finite") for at in bad])
-    return to_embeddings(dict(enumerate(utterances)), dict(enumerate(pooled)))
+    return to_embeddings(utterances, list(pooled))
 
 
 def crop_frames(frames: FrameSet) -> tuple[FrameSet, np.ndarray[tuple[int], np.dtype[np.int64]]]:

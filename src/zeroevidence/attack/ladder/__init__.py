@@ -26,6 +26,7 @@ def _torch() -> Any:
     return optional("torch", "torch", "an attacker with an adapter network")
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Adapter(VectorEstimator):
     """A network ``x -> x A + mlp(x)`` over standardised embeddings; before training it is the identity.
 
@@ -85,32 +86,17 @@ class Adapter(VectorEstimator):
     zeroevidence.errors.InputError: an adapter network needs at least 6 training speakers, got 2
     """
 
-    def __init__(
-        self,
-        *,
-        hidden: int = 256,
-        epochs: int = 200,
-        patience: int = 20,
-        held_out: float = 0.2,
-        margin: float = 0.2,
-        scale: float = 15.0,
-        learning_rate: float = 3e-3,
-        weight_decay: float = 1e-3,
-        batch: int = 64,
-        dropout: float = 0.2,
-        random_state: int = 0,
-    ) -> None:
-        self.hidden = hidden
-        self.epochs = epochs
-        self.patience = patience
-        self.held_out = held_out
-        self.margin = margin
-        self.scale = scale
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.batch = batch
-        self.dropout = dropout
-        self.random_state = random_state
+    hidden: int = 256
+    epochs: int = 200
+    patience: int = 20
+    held_out: float = 0.2
+    margin: float = 0.2
+    scale: float = 15.0
+    learning_rate: float = 3e-3
+    weight_decay: float = 1e-3
+    batch: int = 64
+    dropout: float = 0.2
+    random_state: int = 0
 
     def fit(self, vectors: FloatArray, speakers: StrArray) -> Self:
         """Train on embeddings (n x d) of training speakers; those with one utterance do not help to stop."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from zeroevidence.errors import UsageError
@@ -120,7 +120,3 @@ class TrainingSettings:
         chosen: Scope = self.scope or scope
         unset = [field for field in fields(self) if "by_scope" in field.metadata and getattr(self, field.name) is None]
         return replace(self, scope=chosen, **{field.name: field.metadata["by_scope"][chosen] for field in unset})
-
-    def to_dict(self) -> dict[str, str | int | float]:
-        """Return the settings as plain values."""
-        return asdict(self)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -201,7 +201,7 @@ def fine_tune(
 def training_key(card: EncoderCard, frames: TrainingFrames, settings: TrainingSettings) -> str:
     """Return a digest of everything that a trained encoder depends on."""
     data = frames.training.digest, frames.development.digest
-    return digest(Path(card.file).read_bytes(), *data, json.dumps(settings.to_dict(), sort_keys=True))
+    return digest(Path(card.file).read_bytes(), *data, json.dumps(asdict(settings), sort_keys=True))
 
 
 def _write_card(
@@ -222,7 +222,7 @@ def _write_card(
         training_people=_digests(people),
         development_people=_digests(stopping),
     )
-    write_file(folder / CARD, card_text(trained, settings.to_dict()))
+    write_file(folder / CARD, card_text(trained, asdict(settings)))
 
 
 def training_loop(device: str | None) -> tuple[Any, str]:

@@ -7,8 +7,9 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,18 +17,11 @@ from numpy.typing import NDArray
 from zeroevidence._typing import IntArray, StrArray
 from zeroevidence.attack.onnx_cards import BANDS, FRONT_ENDS, EncoderCard
 from zeroevidence.attack.training import LEAST_PEOPLE
-from zeroevidence.attack.voice_transforms import (
-    Batch,
-    VoiceTransform,
-    compute_in_batches,
-    protect,
-    protection_key,
-    utterance_problem,
-)
+from zeroevidence.attack.voice_transforms import VoiceTransform, compute_one_by_one, protect, protection_key
 from zeroevidence.data.audio import load_speech
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.store import HEADER, Store, digest
-from zeroevidence.errors import LISTER, InputError, Problem, check_stop
+from zeroevidence.errors import LISTER, InputError
 from zeroevidence.run import Run, Step, no_step
 
 Frames = NDArray[np.float32] | NDArray[np.float16]
@@ -305,10 +299,8 @@ def read_features(
     if card.front_end not in FRONT_ENDS:
         raise InputError(f"{card.name}: takes {card.front_end}; expected an encoder of features")
     store = None if run.cache is None else Store(run.cache.absolute(), "features")
-    results, problems = compute_in_batches(_FeatureReader(card, transform, store), utterances, step, run)
-    if problems:
-        raise InputError.of(problems, LISTER if transform is None else "")
-    ordered = [results[at] for at in range(len(utterances))]
+    read = partial(_read_utterance, card, transform, store)
+    ordered = compute_one_by_one(read, utterances, step, run, LISTER if transform is None else "")
     frames = _frame_set(ordered, [utterance.speaker for utterance in utterances], store)
     files = {utterance.path: result for utterance, result in zip(utterances, ordered, strict=True)}.values()
     channels = Counter(file.channels for file in files if file.channels > 1)
@@ -339,40 +331,21 @@ def _frame_set(features: list[_UtteranceFeatures], speakers: list[str], store: S
     return FrameSet(frames, start, length, np.array(speakers, dtype=np.str_), digests)
 
 
-_Outcomes: TypeAlias = list[tuple[int, _UtteranceFeatures | Problem]]
-
-
-@dataclass(frozen=True, slots=True)
-class _FeatureReader:
-    card: EncoderCard
-    transform: VoiceTransform | None
-    store: Store | None
-
-    def __call__(self, batch: Batch) -> _Outcomes:
-        """Return the features of each utterance, or its problem."""
-        outcomes: _Outcomes = []
-        for at, utterance in batch:
-            check_stop()
-            try:
-                outcomes.append((at, self._read(utterance)))
-            except InputError as error:
-                outcomes.append((at, utterance_problem(utterance, error)))
-        return outcomes
-
-    def _read(self, utterance: Utterance) -> _UtteranceFeatures:
-        rate, front_end, transform = self.card.sample_rate, self.card.front_end, self.transform
-        audio = load_speech(utterance, rate)
-        protection = protection_key(audio.wave, rate, utterance, transform)
-        key = digest(front_end, str(rate), _VERSION, *protection, audio.wave)
-        kept = None if self.store is None else self.store.load(key)
-        if kept is not None:
-            frames = np.frombuffer(kept, HALF).reshape(-1, BANDS)
-        else:
-            frames = FRONT_ENDS[front_end](protect(audio.wave, rate, utterance, transform)).astype(HALF)
-            if self.store is not None:
-                self.store.save(key, frames.tobytes())
-        sent = frames if self.store is None else None
-        return _UtteranceFeatures(sent, key, len(frames), frames_digest(frames), audio.rate, audio.channels)
+def _read_utterance(
+    card: EncoderCard, transform: VoiceTransform | None, store: Store | None, utterance: Utterance
+) -> _UtteranceFeatures:
+    rate, audio = card.sample_rate, load_speech(utterance, card.sample_rate)
+    protection = protection_key(audio.wave, rate, utterance, transform)
+    key = digest(card.front_end, str(rate), _VERSION, *protection, audio.wave)
+    kept = None if store is None else store.load(key)
+    if kept is not None:
+        frames = np.frombuffer(kept, HALF).reshape(-1, BANDS)
+    else:
+        frames = FRONT_ENDS[card.front_end](protect(audio.wave, rate, utterance, transform)).astype(HALF)
+        if store is not None:
+            store.save(key, frames.tobytes())
+    sent = frames if store is None else None
+    return _UtteranceFeatures(sent, key, len(frames), frames_digest(frames), audio.rate, audio.channels)
 
 
 def _files(count: int) -> str:

@@ -18,6 +18,7 @@ from torch import nn
 from torch.nn import functional
 
 from zeroevidence._typing import IntArray
+from zeroevidence.attack.onnx_runtime import mean_by_owner
 from zeroevidence.attack.training import TrainingSettings, compute, history
 from zeroevidence.attack.training.crops import StepDraws, augment, draw_epoch
 from zeroevidence.attack.training.features import FrameSet, TrainingFrames
@@ -129,11 +130,11 @@ class TrainingRun:
         self._freeze_trunk(training)
         self.training, self.development = (self.passes.source(data, run.cache) for data in (training, development))
         self.crop = max(1, round(settings.crop * self.training.data.length.sum() / training.length.sum()))
-        speakers, labels = np.unique(training.speakers, return_inverse=True)
+        labels = np.unique(training.speakers, return_inverse=True)[1]
         self.store = None if run.cache is None else Store(run.cache, history.CHECKPOINTS)
         self.key = "" if self.store is None else checkpoint_key(self)
         self.labels = torch.from_numpy(labels.astype(np.int64)).to(place)
-        self.head = AngularMargin(self._class_means(labels, len(speakers)), settings.margin, settings.scale).to(place)
+        self.head = AngularMargin(self._class_means(labels), settings.margin, settings.scale).to(place)
         rates = [settings.learning_rate, settings.learning_rate * _HEAD_RATE]
         weights = [weight for weight in network.parameters() if weight.requires_grad], list(self.head.parameters())
         self.weights = [*weights[0], *weights[1]]
@@ -155,12 +156,10 @@ class TrainingRun:
         for weight, gradient in zip(weights, gradients, strict=True):
             weight.requires_grad_(gradient is None)
 
-    def _class_means(self, labels: IntArray, people: int) -> torch.Tensor:
+    def _class_means(self, labels: IntArray) -> torch.Tensor:
         vectors = self.passes.embed_untrained(self.training)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        sums = np.zeros((people, vectors.shape[1]))
-        np.add.at(sums, labels, vectors)
-        return torch.from_numpy(sums / np.bincount(labels, minlength=people)[:, None]).float()
+        return torch.from_numpy(mean_by_owner(vectors, labels))
 
     def train(self, on_epoch: Callable[[history.Epoch], None]) -> history.TrainedNetwork:
         """Train all epochs, from the start or from a checkpoint, or until it is to stop."""
@@ -330,7 +329,7 @@ class _Facts:
 def checkpoint_key(training: TrainingRun) -> str:
     """Return the key of a `TrainingRun` that has not begun: all that its result depends on."""
     weights = [(name, value.cpu().numpy()) for name, value in training.network.state_dict().items()]
-    settings = json.dumps(training.settings.to_dict(), sort_keys=True)
+    settings = json.dumps(asdict(training.settings), sort_keys=True)
     data = (training.training.data.digest, training.development.data.digest)
     return digest(settings, *data, *(part for weight in weights for part in weight))
 

@@ -181,9 +181,6 @@ class _Target:
     ) -> None:
         self.system, self.attribute, self.boundaries = system, attribute, boundaries
         self.options, self.run = options, run
-        sides = {"attack": system.attack, "test": system.test}
-        self.ids = {side: data.ids for side, data in sides.items()}
-        self.names = {side: np.unique(require_speakers(data)) for side, data in sides.items()}
         self.classes, self.attack, self.test = attacked_samples(system.attack, system.test, attribute)
         view = AttributeView(np.asarray(system.test.vectors), attribute_labels(system.test, attribute), run.seed)
         self.metrics = {  # of single vectors
@@ -208,17 +205,17 @@ class _Target:
             sample, posteriors = tested[attacker.kind.name]
             bits = measure_class_bits(sample, posteriors, self.options, self.run)
             metrics = bits if attacker.kind.pools else {**self.metrics, **bits}
-            for k, scores in self._scored("test", sample, posteriors):
+            for k, scores in self._scored(self.system.test, sample, posteriors):
                 row = self._evaluated(attacker, k, scores, self.options)
                 rows.append(row.with_metrics(metrics).with_flags(*flags, *negative_bits_flags(metrics)))
-            for k, scores in self._scored("attack", attacker.rows, attacker.log_posteriors(attacker.rows.x)):
+            for k, scores in self._scored(self.system.attack, attacker.rows, attacker.log_posteriors(attacker.rows.x)):
                 rows.append(self._evaluated(attacker, k, scores, point, training=True))
         return rows
 
-    def _scored(self, side: str, rows: ClassSample, log_posteriors: FloatArray) -> Iterator[tuple[int, Scores]]:
+    def _scored(self, side: Embeddings, rows: ClassSample, log_posteriors: FloatArray) -> Iterator[tuple[int, Scores]]:
         """Yield for each class the scores for it against the rest."""
-        names = self.names[side]
-        ids = self.ids[side] if len(rows.y) == len(self.ids[side]) else names
+        names = np.unique(require_speakers(side))
+        ids = side.ids if len(rows.y) == len(side.ids) else names
         for k in evaluated_classes(len(self.classes)):
             yield k, attribute_scores(log_odds(log_posteriors, k), rows.y == k, ids, names[rows.people])
 

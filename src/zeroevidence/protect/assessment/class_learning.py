@@ -42,8 +42,8 @@ class ClassSample:
         return balanced_weights(self.y[:, None], self.people)
 
     def take(self, rows: BoolArray) -> ClassSample:
-        """Return some of the rows."""
-        return ClassSample(self.x[rows], self.y[rows], self.people[rows])
+        """Return some of the rows, with people numbered from zero."""
+        return ClassSample(self.x[rows], self.y[rows], np.unique(self.people[rows], return_inverse=True)[1])
 
     def means(self) -> ClassSample:
         """Return one row for each person: the mean of their rows."""

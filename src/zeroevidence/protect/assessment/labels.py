@@ -186,17 +186,14 @@ class Roles:
             Seed of the split.
         """
         embeddings = require_embeddings(embeddings)
-        if boundaries:
-            embeddings = cut_number(embeddings, attribute, boundaries)
-        elif classes is not None and is_number(attribute_labels(embeddings, attribute)):
+        part = None
+        if not boundaries and classes is not None and is_number(attribute_labels(embeddings, attribute)):
             part = _parts_by_number(embeddings, attribute, 3, seed)
             boundaries = quantile_boundaries(embeddings.take(part == 0), attribute, classes)
+        if boundaries:
             embeddings = cut_number(embeddings, attribute, boundaries)
-            return cls._of_parts(embeddings, part, boundaries)
-        return cls._of_parts(embeddings, stratified_parts(embeddings, attribute, 3, seed), boundaries)
-
-    @classmethod
-    def _of_parts(cls, embeddings: Embeddings, part: IntArray, boundaries: tuple[float, ...]) -> Roles:
+        if part is None:
+            part = stratified_parts(embeddings, attribute, 3, seed)
         train, attack, test = (embeddings.take(part == number) for number in range(3))
         return cls(train, attack, test, boundaries)
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray
+from zeroevidence.attack.backends import named_scores
 from zeroevidence.attack.backends.plda import Plda
-from zeroevidence.data.embeddings import Embeddings, mated_rows, require_speakers
+from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.preparing import sort_by_name
 from zeroevidence.evaluation import About, Evaluation, Options, evaluate
@@ -53,14 +54,8 @@ class Verifier:
         compared = ~self.enrols & np.isin(names, names[self.enrols])
         profiles = self._with(enrolment).take(self.enrols).profiles()
         trials = self._with(trial).take(compared)
-        return ScoreMatrix(
-            self.backend.score(np.asarray(profiles.vectors), np.asarray(trials.vectors)),
-            mated_rows(trials, profiles),
-            trials=trials.ids,
-            enrolments=profiles.ids,
-            trial_speakers=trials.speakers,
-            enrolment_speakers=profiles.speakers,
-        )
+        scores = self.backend.score(np.asarray(profiles.vectors), np.asarray(trials.vectors))
+        return named_scores(scores, trials, profiles)
 
     def rates(self, enrolment: FloatArray, trial: FloatArray) -> tuple[float, float]:
         """Return the EER, and how often the right person scores highest."""

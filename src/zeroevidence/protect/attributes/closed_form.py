@@ -65,10 +65,7 @@ class LinearNuller(EmbeddingProtector):
     """
 
     kind = "linear"
-    record_types = (
-        ("discriminants", discriminants.LinearDiscriminants),
-        ("people", discriminants.LinearDiscriminants),
-    )
+    record_types = (("discriminants", discriminants.LinearDiscriminants), ("people", discriminants.LinearDiscriminants))
 
     shrinkage: Shrinkage = 0.0
 

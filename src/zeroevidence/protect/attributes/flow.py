@@ -8,28 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 
-from zeroevidence._typing import FloatArray
-from zeroevidence.errors import InputError
+from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.errors import InputError, UsageError
 from zeroevidence.optional import torch_threads
 from zeroevidence.protect.attributes import register_protector
 from zeroevidence.protect.attributes.flows import LatentClasses, class_log_likelihoods
-from zeroevidence.protect.attributes.flows.linear_map import (
-    FEW_PEOPLE,
-    MANY,
-    PAPER,
-    LinearMap,
-    LinearMapKind,
-    Precision,
-    Weights,
-    batch_size,
-    check_settings,
-    coordinate_order,
-    transformed_width,
-)
+from zeroevidence.protect.attributes.flows.linear_map import LinearMap, LinearMapKind
 from zeroevidence.protect.attributes.moments import LabelledVectors, held_out_rows
 from zeroevidence.protect.attributes.networks import EXTRA, OnDevice, stored_state, torch
 from zeroevidence.protect.attributes.protector import EmbeddingProtector, check_scale
@@ -43,11 +31,31 @@ _LOST = 1e-2  # of the standard deviation, in double precision: no training that
 _CHECKED_ROWS = 2048
 _BLOCK = 32768
 
+Precision: TypeAlias = Literal["auto", "float32", "bfloat16"]
+# balanced: classes have equal weight, and people in a class; none: vectors have equal weight
+Weights: TypeAlias = Literal["balanced", "none"]
+_CHOICES = {"linear_map": LinearMapKind, "weights": Weights, "precision": Precision}
+_MANY = 200_000  # vectors from which training takes large batches
+_ROWS_PER_DIMENSION = 20  # with fewer, only the leading components are transformed
+_FEW_COMPONENTS = 64
+_FEW_PEOPLE = 100
+# as published: all dimensions, Adam 1e-4, mu from 10, vectors have equal weight; the paper gives no batch size, number
+# of passes or held-out people
+_PAPER: dict[str, Any] = {
+    "linear_map": "none",
+    "weights": "none",
+    "batch": 64,
+    "learning_rate": 1e-4,
+    "weight_decay": 0.0,
+    "epochs": 100,
+    "held_out": 0.0,
+}
+
 
 @register_protector(
     "Maps vectors by a normalising flow to where the evidence is one coordinate, and sets it to zero.",
     extra=EXTRA,
-    presets={"paper": PAPER},
+    presets={"paper": _PAPER},
 )
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
 class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
@@ -152,7 +160,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
     @classmethod
     def paper(cls, **changes: Any) -> Self:
         """Return the published configuration: all dimensions, Adam 1e-4, mu from 10; batch size and passes are ours."""
-        return cls(**(PAPER | changes))
+        return cls(**(_PAPER | changes))
 
     def fit(self, X: Any, y: Any, *, speakers: Any = None, keep: Any = None, progress: Step = no_step) -> Self:
         """Fit to vectors and labels.
@@ -175,11 +183,16 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
 
     def _fit(self, data: LabelledVectors, progress: Step = no_step) -> None:
         self._choose_device()
-        check_settings(self.get_params(deep=False))
+        self._check_at_least(layers=1, epochs=1, patience=1)
+        for name, kinds in _CHOICES.items():
+            *choices, last = get_args(kinds)
+            if getattr(self, name) not in (*choices, last):
+                raise UsageError(f"{name}: expected {', '.join(choices)} or {last}, got {getattr(self, name)!r}")
+        self._check_shares("shrinkage", "held_out", below=True)
         equal = self.weights == "none"  # as published, without means of people
         data = dataclasses.replace(data, weights=np.ones(len(data.x))) if equal else data.with_means()
         densities = self._start(data)
-        small = self.device_.type == "cpu" and len(data.x) < MANY
+        small = self.device_.type == "cpu" and len(data.x) < _MANY
         # small products gain little from more threads, and sums keep their order
         with torch_threads(1) if small else contextlib.nullcontext():
             self.history_ = self._train(data, densities, progress)
@@ -198,7 +211,10 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         """Fit the linear map, and return the class densities that training starts from."""
         from zeroevidence.protect.attributes.flows.training import ClassDensities
 
-        width = transformed_width(len(data.x), data.x.shape[1], self.components, self.linear_map)
+        rows, dimension = data.x.shape
+        few = rows < _ROWS_PER_DIMENSION * dimension and self.linear_map != "none"
+        usual = _FEW_COMPONENTS if few else dimension
+        width = min(usual if self.components == "auto" else self.components, dimension)
         shrinkage = width / (width + len(np.unique(data.people))) if self.shrinkage == "auto" else self.shrinkage
         self.linear_map_, latent = LinearMap.fit(data, self.linear_map, width, shrinkage, self.mu)
         return ClassDensities([(classes.means, classes.variance) for classes in latent], self.device_)
@@ -207,8 +223,8 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         from zeroevidence.protect.attributes.flows import training
 
         linear_map, device = self.linear_map_, self.device_
-        many = len(data.x) >= MANY
-        few = len(np.unique(data.people)) < FEW_PEOPLE
+        many = len(data.x) >= _MANY
+        few = len(np.unique(data.people)) < _FEW_PEOPLE
         share = (0.0 if few else 0.2) if self.held_out == "auto" else self.held_out
         held = held_out_rows(data, share, self.random_state) if share > 0.0 else None
         if held is not None and (not held.any() or held.all()):
@@ -219,7 +235,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         settings = training.FlowTrainingSettings(
             epochs=(20 if held is None else 100) if self.epochs == "auto" else self.epochs,
             patience=self.patience,
-            batch=batch_size(len(data.x)) if self.batch == "auto" else self.batch,
+            batch=_batch_size(len(data.x)) if self.batch == "auto" else self.batch,
             learning_rate=(2e-4 if many else 1e-3) if self.learning_rate == "auto" else self.learning_rate,
             decay_rate=many and self.learning_rate == "auto",
             weight_decay=self.weight_decay,
@@ -227,7 +243,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
             bfloat16=self.precision == "bfloat16" or (self.precision == "auto" and many and device.type == "cuda"),
             seed=self.random_state,
         )
-        u = linear_map.forward(data.x)[:, coordinate_order(linear_map.width, densities.leading)]
+        u = linear_map.forward(data.x)[:, _coordinate_order(linear_map.width, densities.leading)]
 
         def part(rows: Any) -> training.TensorData:
             return training.TensorData(
@@ -250,7 +266,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
     def _mapped(self, u: FloatArray, inverse: bool) -> FloatArray:
         """Return coordinates of which the first went through the network, in blocks."""
         width = self.linear_map_.width
-        order = coordinate_order(width, sum(densities.width for densities in self.evidence_))
+        order = _coordinate_order(width, sum(densities.width for densities in self.evidence_))
         dtype = torch.float64 if self.double_ else torch.float32
         result = u.copy()
         with torch.no_grad():
@@ -337,3 +353,14 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
             self.network_.double()
         self.network_.load_state_dict(state)
         self._place()
+
+
+def _batch_size(rows: int) -> int:
+    """Return the size of a batch, from 64 to 2048: an epoch has about fifty to two hundred steps."""
+    return next((size for size, most in ((64, 5_000), (256, 20_000), (1024, _MANY)) if rows < most), 2048)
+
+
+def _coordinate_order(width: int, evidence: int) -> IntArray:
+    """Return an order: evidence, every second coordinate, the others; so both halves get strong components."""
+    rest = np.arange(evidence, width)
+    return np.concatenate([np.arange(evidence), rest[0::2], rest[1::2]])

@@ -257,12 +257,12 @@ class EmbeddingProtector(LabelledTransformer, ABC):
             if value != "auto" and value < number:
                 raise UsageError(f"{name}: expected at least {number}, got {value!r}")
 
-    def _check_shares(self, *names: str) -> None:
-        """Refuse parameters that are no share from 0 to 1; ``auto`` is accepted."""
+    def _check_shares(self, *names: str, below: bool = False) -> None:
+        """Refuse parameters that are no share from 0 to 1, or to `below` it; ``auto`` is accepted."""
         for name in names:
             value = getattr(self, name)
-            if value != "auto" and not 0.0 <= value <= 1.0:
-                raise UsageError(f"{name}: expected a share from 0 to 1, got {value!r}")
+            if value != "auto" and not (0.0 <= value < 1.0 or (value == 1.0 and not below)):
+                raise UsageError(f"{name}: expected a share from 0 to {'below ' if below else ''}1, got {value!r}")
 
     def _checked(self, X: Any) -> FloatArray:
         check_is_fitted(self, "classes_")

@@ -410,9 +410,8 @@ def _cosines(bins: int, count: int) -> list[tuple[NDArray[np.float32], NDArray[n
     half = bins // 2 + 1
     cosine = np.cos(np.pi / (bins - 1) * np.outer(np.arange(half), np.arange(count)))
     twice = np.where(np.arange(count) == 0, 1.0, 2.0)[:, None]
-    once = np.where(np.arange(half) % (half - 1) == 0, 0.5, 1.0)[
-        :, None
-    ]  # the ends weigh half, the middle is added twice
+    # the ends weigh half, the middle is added twice
+    once = np.where(np.arange(half) % (half - 1) == 0, 0.5, 1.0)[:, None]
     matrices = once * cosine / (bins - 1), (twice * cosine.T)
     both = [(matrices[0][:, odd::2], matrices[1][odd::2]) for odd in (0, 1)]
     return [(np.ascontiguousarray(a, np.float32), np.ascontiguousarray(b, np.float32)) for a, b in both]

@@ -18,9 +18,7 @@ from zeroevidence.protect.assessment.classifiers import (
     unit_rows,
 )
 
-_RIDGE = (
-    1e-6  # of the mean variance: entries that do not vary within a class give no evidence instead of infinite evidence
-)
+_RIDGE = 1e-6  # of the mean variance: entries that do not vary within a class give no evidence and no infinite one
 _RANK = 1e-4  # of the largest spread
 
 

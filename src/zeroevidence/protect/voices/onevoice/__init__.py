@@ -225,11 +225,10 @@ class OneVoice:
         return limit_peak(fit_length(spoken, len(speech)) if self.rate == "keep" else spoken)
 
 
-def _parts(_: str) -> tuple[ProtectorPart, ...]:
-    return (
-        ProtectorPart("encoder", "moonshine", "encoder of Moonshine tiny, English", "MIT"),
-        ProtectorPart("voice", "slt", "a small decoder that learned from Flite's voice slt", "MIT; Flite: BSD-like"),
-    )
+_PARTS = (
+    ProtectorPart("encoder", "moonshine", "encoder of Moonshine tiny, English", "MIT"),
+    ProtectorPart("voice", "slt", "a small decoder that learned from Flite's voice slt", "MIT; Flite: BSD-like"),
+)
 
 
 @register_voice(
@@ -240,7 +239,7 @@ def _parts(_: str) -> tuple[ProtectorPart, ...]:
     Spelling("onevoice:512,rate=even"),
     keeps="Timing, and words as far as few codes can tell them apart; the voice is that of a synthesiser.",
     needs="The encoder of a speech recogniser, trained on speech of others.",
-    parts=_parts,
+    parts=lambda _: _PARTS,
     leaves="timing",
 )
 def onevoice(text: str, _: int) -> OneVoice:

@@ -26,12 +26,7 @@ from zeroevidence.data.programs import Program, run_to_files
 from zeroevidence.errors import InputError, MissingExtra, check_stop, uninterrupted
 from zeroevidence.optional import optional
 from zeroevidence.protect.voices.processing import Wave, limit_peak, resampled
-from zeroevidence.protect.voices.speech_models import (
-    SYNTHETIC_VOICES,
-    SyntheticVoice,
-    Wheel,
-    speakable,
-)
+from zeroevidence.protect.voices.speech_models import SYNTHETIC_VOICES, SyntheticVoice, Wheel, speakable
 
 _HIBARI = Wheel("hibari-tts==0.2.1", "hibari", "assets")
 _HIBARI_DIGEST = "5f70741d4e900f4e85d0037498736cc1b3e1b9a63a13546a5da1e63abf4fccd8"
@@ -258,17 +253,15 @@ def _espeak_voice(language: str) -> SyntheticVoice:
     )
 
 
-SYNTHETIC_VOICES.add(*map(_espeak_voice, _ESPEAK_LANGUAGES.split()))
 SYNTHETIC_VOICES.add(
+    *map(_espeak_voice, _ESPEAK_LANGUAGES.split()),
     SyntheticVoice(
         name="hibari",
         title="Hibari with its voice heart, US English, 8 MB",
         licence="Apache-2.0 (program, voice, and Kokoro-82M, from whose synthetic speech the voice was made)",
         version=_HIBARI.version,
         make=Hibari,
-    )
-)
-SYNTHETIC_VOICES.add(
+    ),
     SyntheticVoice(
         name="joe",
         title="Piper with the voice en_US-joe-medium, US English, one speaker",
@@ -278,5 +271,5 @@ SYNTHETIC_VOICES.add(
         ),
         version=_WHEEL.version,
         make=lambda: Piper(_WHEEL.file(_FILE, _DIGEST, extra="piper", needed_for="the voice joe")),
-    )
+    ),
 )
