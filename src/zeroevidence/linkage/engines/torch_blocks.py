@@ -145,15 +145,12 @@ class DeviceVectors:
         itemsize = self.side.vectors.dtype.itemsize if self.side.vectors.dtype.name in _STORED else 8
         return room(self.side.count * self.side.dim * itemsize, self.device)
 
-    def read(self, rows: slice) -> tuple[Any, Any]:
-        """A run of vectors in double precision, and which of them are good."""
-        raw = staged(self.side.vectors[rows], self.device) if self._raw is None else self._raw[rows]
-        return doubled(raw, cosine=self.side.cosine)
-
-    def take(self, rows: Any) -> Any:
-        """Some vectors in double precision; `rows` are on the device."""
-        raw = staged(self.side.vectors[rows.cpu().numpy()], self.device) if self._raw is None else self._raw[rows]
-        return doubled(raw, cosine=self.side.cosine)[0]
+    def read(self, rows: Any) -> tuple[Any, Any]:
+        """Some vectors in double precision, and which of them are good; `rows` are a run, or are on the device."""
+        if self._raw is not None:
+            return doubled(self._raw[rows], cosine=self.side.cosine)
+        here = rows if isinstance(rows, slice) else rows.cpu().numpy()
+        return doubled(staged(self.side.vectors[here], self.device), cosine=self.side.cosine)
 
     def check(self) -> None:
         """Read all vectors on the host, which raises an error that says what is wrong, if anything is."""
@@ -266,7 +263,7 @@ class TorchLinker:
         """Closed-form terms of trials on the host; their vectors and those of their true identities on the device."""
         plan = self.plan
         x = upload(plan.trial, rows, self.device)
-        mated = self.enrol.take(sent(plan.mated[rows], self.device)) - self.centre
+        mated = self.enrol.read(sent(plan.mated[rows], self.device))[0] - self.centre
         here = self.terms_of(x, mated, sent(plan.weight[rows], self.device))
         terms = evidence.RowTerms(*(_host(getattr(here, name)) for name in evidence.TERMS))
         spoilt = np.flatnonzero(terms.doubtful)
@@ -344,17 +341,11 @@ class TorchBlock:
 
 def cuda_present() -> bool:
     """Return whether torch finds a CUDA device; without a driver torch is not imported, which takes seconds."""
-    return present("torch") and _cuda_driver() and bool(torch.cuda.is_available())
-
-
-def _cuda_driver() -> bool:
-    for name in ("libcuda.so.1", "nvcuda.dll"):
-        try:
-            ctypes.CDLL(name)
-        except OSError:
-            continue
-        return True
-    return False
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return present("torch") and bool(torch.cuda.is_available())
 
 
 @register
