@@ -138,7 +138,8 @@ def watch(command: list[str], measured: Measured, deadline: float, gpu_seconds: 
     before = time.monotonic(), 0.0, idle_seconds(), 0.0
     while process.poll() is None:
         ready = select.select([reader], [], [], _PAUSE)[0] if told else time.sleep(_PAUSE)
-        now = time.monotonic(), max(before[1], tree_seconds(process.pid)), idle_seconds(), float(np.nan_to_num(gpu_seconds()))
+        on_gpu = float(np.nan_to_num(gpu_seconds()))
+        now = time.monotonic(), max(before[1], tree_seconds(process.pid)), idle_seconds(), on_gpu
         spent = [late - early for late, early in zip(now, before, strict=True)]
         measured.add(title, *spent, held_by_tree(process.pid))
         before = now
