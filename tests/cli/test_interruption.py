@@ -76,9 +76,8 @@ def test_an_audit_with_a_program(speech):
         text=True,
         env={**os.environ, "TMPDIR": str(speech / "temporary")},
     )
-    wait_until(
-        lambda: process.poll() is not None or any(path.stat().st_size for path in (speech / "started").iterdir())
-    )
+    started = speech / "started"
+    wait_until(lambda: process.poll() is not None or any(path.stat().st_size for path in started.iterdir()))
     assert process.poll() is None, process.stderr.read()
     assert list((speech / "temporary").rglob("*.wav"))  # people's speech
     process.send_signal(signal.SIGTERM)
