@@ -148,17 +148,6 @@ def test_blocks_of_another_size_are_not_taken_for_these(search, counting, tmp_pa
         same(link_resumable(search, tmp_path / "work", settings), expected)
 
 
-def test_work_is_done_when_it_is_finished_and_not_before(tmp_path):
-    search = Manifest.of({"seed": 1})
-    assert [begin_or_continue(tmp_path / "out", search) for _ in range(2)] == [True, True]
-    Store(tmp_path / "out", "blocks").save("ab", b"")
-    replace(search, done=True).write(tmp_path / "out")
-    assert not begin_or_continue(tmp_path / "out", search)
-    assert not (tmp_path / "out" / "blocks").exists()
-    with pytest.raises(UsageError, match="holds a search with other seed"):
-        begin_or_continue(tmp_path / "out", Manifest.of({"seed": 2}))
-
-
 def test_results_of_other_work_are_removed_when_it_is_overwritten(tmp_path):
     replace(Manifest.of({"seed": 1}), done=True).write(tmp_path)
     for name in ("result.json", "notes.txt"):

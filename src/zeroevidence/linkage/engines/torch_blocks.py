@@ -117,13 +117,6 @@ def parts(rows: int, dim: int) -> list[slice]:
     return [slice(start, min(rows, start + step)) for start in range(0, rows, step)]
 
 
-def upload(side: VectorSet, rows: IntArray, device: Any) -> Any:
-    """Vectors in double precision on the device, checked and, for cosine, of length one."""
-    x, good = doubled(staged(side.vectors[rows], device), cosine=side.cosine)
-    # reading them on the host raises an error that says what is wrong, if anything is
-    return x if bool(good.all()) else torch.from_numpy(side.take(rows)).to(device)
-
-
 def room(size: int, device: Any) -> bool:
     """Return whether that many bytes of vectors may stay on the device."""
     if device.type != "cuda":
@@ -151,11 +144,6 @@ class DeviceVectors:
             return doubled(self._raw[rows], cosine=self.side.cosine)
         here = rows if isinstance(rows, slice) else rows.cpu().numpy()
         return doubled(staged(self.side.vectors[here], self.device), cosine=self.side.cosine)
-
-    def check(self) -> None:
-        """Read all vectors on the host, which raises an error that says what is wrong, if anything is."""
-        for start, stop in self.side.blocks():
-            self.side.read(start, stop)
 
 
 _PRODUCTS = {"cpu": 1 << 22, "cuda": 1 << 28}  # products held at once
@@ -188,8 +176,8 @@ def torch_moments(enrol: VectorSet, device: str | None = None) -> DeviceMoments:
         first += block.sum(0)
         second += block.T @ block
         longest = torch.maximum(longest, torch.linalg.vector_norm(block, dim=1).max())
-    if not bool(fine):
-        held.check()
+    for start, stop in () if bool(fine) else enrol.blocks():
+        enrol.read(start, stop)  # raises an error that says what is wrong, if anything is
     mean = first / enrol.count
     covariance = second / enrol.count - torch.outer(mean, mean)
     return DeviceMoments(enrol.count, centre, mean.cpu().numpy(), covariance.cpu().numpy(), float(longest), [held])
@@ -262,7 +250,9 @@ class TorchLinker:
     def terms(self, rows: IntArray) -> tuple[evidence.RowTerms, Any, Any]:
         """Closed-form terms of trials on the host; their vectors and those of their true identities on the device."""
         plan = self.plan
-        x = upload(plan.trial, rows, self.device)
+        x, good = doubled(staged(plan.trial.vectors[rows], self.device), cosine=plan.trial.cosine)
+        if not bool(good.all()):  # reading them on the host raises an error that says what is wrong, if anything is
+            x = torch.from_numpy(plan.trial.take(rows)).to(self.device)
         mated = self.enrol.read(sent(plan.mated[rows], self.device))[0] - self.centre
         here = self.terms_of(x, mated, sent(plan.weight[rows], self.device))
         terms = evidence.RowTerms(*(_host(getattr(here, name)) for name in evidence.TERMS))
