@@ -28,11 +28,12 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+import numpy as np
 import soundfile
 
 from zeroevidence.cli.stages import BETWEEN, tree_seconds, watched_gpu
 
-GpuSeconds = Callable[[], float | None]
+GpuSeconds = Callable[[], float]
 _ROOT = Path(__file__).resolve().parents[1]
 _TICK = os.sysconf("SC_CLK_TCK")
 _PAUSE = 0.5  # seconds between two looks
@@ -137,7 +138,8 @@ def watch(command: list[str], measured: Measured, deadline: float, gpu_seconds: 
     before = time.monotonic(), 0.0, idle_seconds(), 0.0
     while process.poll() is None:
         ready = select.select([reader], [], [], _PAUSE)[0] if told else time.sleep(_PAUSE)
-        now = time.monotonic(), max(before[1], tree_seconds(process.pid)), idle_seconds(), gpu_seconds() or 0.0
+        on_gpu = float(np.nan_to_num(gpu_seconds()))
+        now = time.monotonic(), max(before[1], tree_seconds(process.pid)), idle_seconds(), on_gpu
         spent = [late - early for late, early in zip(now, before, strict=True)]
         measured.add(title, *spent, held_by_tree(process.pid))
         before = now

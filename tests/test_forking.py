@@ -6,13 +6,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.effort import slow
+from tests.waiting import wait_until
 from zeroevidence.errors import InputError
 from zeroevidence.forking import compute_in_copies
 from zeroevidence.run import Run
@@ -88,13 +87,6 @@ def test_copies_end_with_their_process(number: int, tmp_path: Path) -> None:
     copies = listed.read_text().split()
     assert len(copies) == 2
     wait_until(lambda: not any(Path(f"/proc/{copy}").exists() for copy in copies), 5)
-
-
-def wait_until(condition: Callable[[], bool], seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 @pytest.fixture

@@ -11,10 +11,7 @@ from zeroevidence.evaluation.results import save_results
 
 def loaded_by(code: str) -> set[str]:
     listing = subprocess.run(
-        [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"],
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"], capture_output=True, text=True, check=True
     )
     return set(listing.stdout.split())
 

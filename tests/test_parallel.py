@@ -14,6 +14,7 @@ import joblib
 import numpy as np
 import pytest
 
+from tests.waiting import wait_until
 from zeroevidence.errors import InputError, MissingExtra, OutOfMemory
 from zeroevidence.parallel import _let_managers_end, compute_beside, compute_each
 from zeroevidence.run import Run
@@ -168,18 +169,12 @@ def test_workers_and_their_temporary_files_end_with_the_parent(tmp_path: Path, n
     listed = tmp_path / "processes"
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     parent = subprocess.Popen([sys.executable, "-c", script, str(listed)], stderr=subprocess.DEVNULL, env=environment)
-    deadline = time.monotonic() + 60
-    while not listed.exists() or len(listed.read_text().split()) < 2:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    wait_until(lambda: listed.exists() and len(listed.read_text().split()) >= 2)
     assert list(tmp_path.rglob("zeroevidence-*"))
     parent.send_signal(number)
     parent.wait()
-    workers = [int(line) for line in listed.read_text().split()]
-    deadline = time.monotonic() + 5
-    while any(Path(f"/proc/{worker}/stat").exists() for worker in workers) or [*tmp_path.glob("zeroevidence-*")]:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    workers = [Path(f"/proc/{worker}/stat") for worker in listed.read_text().split()]
+    wait_until(lambda: not any(map(Path.exists, workers)) and not [*tmp_path.glob("zeroevidence-*")], 5.0)
 
 
 @pytest.mark.parametrize(("name", "printed"), [("ExecutorManagerThread", False), ("another", True)])

@@ -11,9 +11,8 @@ from typing import Any
 
 from zeroevidence.errors import MissingExtra
 
-os.environ.setdefault(
-    "ORT_DISABLE_TELEMETRY", "1"
-)  # onnxruntime 1.31 reports its use to its makers, if they are reached
+# onnxruntime 1.31 reports its use to its makers, if they are reached
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 
 def optional(module: str, extra: str, needed_for: str, *, without: str = "") -> Any:

@@ -54,12 +54,7 @@ class Registry(Mapping[str, T]):
     """
 
     def __init__(
-        self,
-        noun: str,
-        *,
-        package: str | None = None,
-        order: Callable[[T], Any] | None = None,
-        recursive: bool = False,
+        self, noun: str, *, package: str | None = None, order: Callable[[T], Any] | None = None, recursive: bool = False
     ) -> None:
         self._noun, self._package, self._order = noun, package, order
         self._modules = pkgutil.walk_packages if recursive else pkgutil.iter_modules

@@ -182,12 +182,6 @@ def test_help_is_that_of_the_fields(made):
     assert option(made, "--kind").type.choices == ("a", "b")
 
 
-@pytest.mark.parametrize(("name", "value"), [("--number", "0"), ("--kind", "c"), ("--level", "1"), ("--workers", "0")])
-def test_ranges_and_choices_are_checked(made, name, value):
-    with pytest.raises(click.BadParameter, match=value):
-        made.main(["x", "-o", "out", name, value], standalone_mode=False)
-
-
 def test_what_an_object_refuses_is_refused(made):
     with pytest.raises(UsageError, match="intervals"):
         made.main(["x", "-o", "out", "--intervals", "-7"], standalone_mode=False)

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ import pytest
 
 from tests.effort import slow
 from tests.onnx_bytes import model as onnx_model
+from tests.waiting import wait_until
 
 PATIENCE = 600.0  # seconds: ends what hangs
 # A protector that starts a program of its own, says who both are, and does not end.
@@ -43,13 +43,6 @@ def is_running(pid):
     except OSError:
         return False
     return state not in "ZX"
-
-
-def waited(condition):
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 @pytest.fixture
@@ -83,7 +76,8 @@ def test_an_audit_with_a_program(speech):
         text=True,
         env={**os.environ, "TMPDIR": str(speech / "temporary")},
     )
-    waited(lambda: process.poll() is not None or any(path.stat().st_size for path in (speech / "started").iterdir()))
+    started = speech / "started"
+    wait_until(lambda: process.poll() is not None or any(path.stat().st_size for path in started.iterdir()))
     assert process.poll() is None, process.stderr.read()
     assert list((speech / "temporary").rglob("*.wav"))  # people's speech
     process.send_signal(signal.SIGTERM)
@@ -94,7 +88,7 @@ def test_an_audit_with_a_program(speech):
     assert [path for name in ("zeroevidence-*", "*.wav") for path in (speech / "temporary").rglob(name)] == []
     pids = [int(pid) for path in (speech / "started").iterdir() for pid in path.read_text().split()]
     assert len(pids) >= 2
-    waited(lambda: not any(map(is_running, pids)))
+    wait_until(lambda: not any(map(is_running, pids)))
     assert not (speech / ".out.lock").exists()
 
 

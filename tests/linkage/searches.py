@@ -4,9 +4,15 @@ import numpy as np
 
 from zeroevidence.calibrate.rows import AffineCalibration
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.linkage import pair
+from zeroevidence.linkage import LinkOptions, link, pair
 from zeroevidence.linkage.evidence import ARRAYS
 from zeroevidence.measure.search.disclosure import row_evidence
+from zeroevidence.run import Run
+
+
+def linked(x, y, mated, calibration=None, run=Run(), **options):
+    """The search through two arrays by dot products, unless the options say otherwise."""
+    return link(x, y, mated, LinkOptions(**{"scoring": "dot", **options}), calibration, run)
 
 
 def same(found, expected, tolerance=1e-12):

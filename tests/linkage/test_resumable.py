@@ -1,5 +1,8 @@
 """A search called from Python goes on where it was interrupted; its blocks are whole and of this work, or absent."""
 
+import itertools
+import os
+import time
 from dataclasses import replace
 
 import pytest
@@ -53,11 +56,18 @@ def interrupt_at(block):
     return progress
 
 
-def test_what_was_done_before_an_interruption_is_not_done_again(search, counting, tmp_path, monkeypatch):
-    settings = LinkOptions(engine="counting", block=10)
+@pytest.mark.parametrize("strange_times", [False, True])
+def test_what_was_done_before_an_interruption_is_not_done_again(search, counting, tmp_path, monkeypatch, strange_times):
+    """Also where the clock goes backwards, and blocks are from the future."""
+    settings, hours = LinkOptions(engine="counting", block=10), itertools.count(0, -3600)
+    if strange_times:
+        monkeypatch.setattr(time, "time", lambda: 2e9 + next(hours))
+        monkeypatch.setattr(time, "time_ns", lambda: 10**18 * 2 + 10**9 * next(hours))
     with pytest.raises(Interruption):
         link_resumable(search, tmp_path / "out", settings, run=Run(progress=lambda *_: interrupt_at(4)))
     assert counting.trials == list(range(40))
+    for path in (tmp_path / "out").rglob("*") if strange_times else ():
+        os.utime(path, (4e9, 4e9))
     said, seen = [], []
     monkeypatch.setattr("zeroevidence.linkage.resumable.calibrate_search", None)  # kept as well
     run = Run(say=said.append, progress=lambda *_: lambda *done: seen.append(done))
@@ -136,17 +146,6 @@ def test_blocks_of_another_size_are_not_taken_for_these(search, counting, tmp_pa
     for trials in (20, 40, 20):
         counting.run_trials = lambda _, trials=trials: trials
         same(link_resumable(search, tmp_path / "work", settings), expected)
-
-
-def test_work_is_done_when_it_is_finished_and_not_before(tmp_path):
-    search = Manifest.of({"seed": 1})
-    assert [begin_or_continue(tmp_path / "out", search) for _ in range(2)] == [True, True]
-    Store(tmp_path / "out", "blocks").save("ab", b"")
-    replace(search, done=True).write(tmp_path / "out")
-    assert not begin_or_continue(tmp_path / "out", search)
-    assert not (tmp_path / "out" / "blocks").exists()
-    with pytest.raises(UsageError, match="holds a search with other seed"):
-        begin_or_continue(tmp_path / "out", Manifest.of({"seed": 2}))
 
 
 def test_results_of_other_work_are_removed_when_it_is_overwritten(tmp_path):

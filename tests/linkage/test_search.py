@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.linkage.searches import check, draw, read_x_vectors, same
+from tests.linkage.searches import check, draw, linked, read_x_vectors, same
 from zeroevidence.calibrate.rows import AffineCalibration, row_llrs
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
@@ -29,7 +29,7 @@ on_numpy_and_torch = pytest.mark.parametrize("engine", ["numpy", "torch"], indir
 @pytest.mark.parametrize("scoring", ["dot", "cosine"])
 def test_equals_the_matrix_path_on_random_vectors(engine, dtype, bits, weight, scoring):
     x, y, mated = draw(dtype=dtype)
-    result = link(x, y, mated, LinkOptions(weight=weight, engine=engine, scoring=scoring))
+    result = linked(x, y, mated, weight=weight, engine=engine, scoring=scoring)
     check(result, x, y, mated, weight, bits=bits * max(1.0, abs(weight) / 4), cosine=scoring == "cosine")
 
 
@@ -42,22 +42,18 @@ def cosine(a, b):
 @pytest.mark.parametrize("side", ["trials_f", "trials_m"])
 def test_equals_the_matrix_path_on_real_x_vectors(shared, engine, dtype, bits, side):
     x, y, mated = read_x_vectors(shared, side, "anon", dtype)
-    result = link(x, y, mated, LinkOptions(weight=2.5, engine=engine, scoring=cosine if engine == "rows" else "cosine"))
+    result = linked(x, y, mated, weight=2.5, engine=engine, scoring=cosine if engine == "rows" else "cosine")
     check(result, x, y, mated, 2.5, bits=bits, cosine=True)
 
 
 def test_column_blocks_change_nothing(monkeypatch):
     x, y, mated = draw()
-    whole = link(x, y, mated, LinkOptions("dot", engine="numpy"), SearchCalibration(3.0, threshold=20.0))
+    whole = linked(x, y, mated, SearchCalibration(3.0, threshold=20.0), engine="numpy")
     monkeypatch.setattr(numpy_blocks, "_COLUMNS", 97)
     monkeypatch.setattr(numpy_blocks, "_PANEL_BYTES", 1 << 17)
     monkeypatch.setattr(numpy_blocks, "_KEPT_BYTES", 0)
     monkeypatch.setattr(numpy_blocks, "_ROWS", 64)
-    same(
-        link(x, y, mated, LinkOptions("dot", engine="numpy", block=111), SearchCalibration(3.0, threshold=20.0)),
-        whole,
-        1e-11,
-    )
+    same(linked(x, y, mated, SearchCalibration(3.0, threshold=20.0), engine="numpy", block=111), whole, 1e-11)
 
 
 def test_the_number_of_threads_changes_nothing_at_all():
@@ -66,8 +62,7 @@ def test_the_number_of_threads_changes_nothing_at_all():
     x[7] = 0.0
     weight = np.where(np.arange(3000) == 11, 90.0, 3.0)
     first, *others = (
-        link(x, y, mated, LinkOptions("dot", weight=weight, engine="numpy"), run=Run(cores=threads))
-        for threads in (1, 2, 5)
+        linked(x, y, mated, run=Run(cores=threads), weight=weight, engine="numpy") for threads in (1, 2, 5)
     )
     for other in others:
         same(other, first, 0.0)
@@ -83,7 +78,7 @@ def test_equal_vectors_tie(engine, dtype, columns, monkeypatch):
     x = rng.integers(-2, 3, (200, 3)).astype(dtype)
     x[5] = 0.0  # scores all equal
     mated = rng.integers(0, 400, 200)
-    result = link(x, y, mated, LinkOptions("dot", weight=2.0, engine=engine))
+    result = linked(x, y, mated, weight=2.0, engine=engine)
     check(result, x, y, mated, 2.0, bits=1e-5)
     assert (result.lid[5], result.deviation[5], result.equal[5]) == (0.0, 0.0, 399)
     assert result.equal.max() > 10
@@ -93,7 +88,7 @@ def test_equal_vectors_tie(engine, dtype, columns, monkeypatch):
 def test_identical_enrolments_disclose_nothing(engine):
     rng = np.random.default_rng(2)
     y = np.repeat(rng.standard_normal((1, 19)), 33, axis=0)
-    result = link(rng.standard_normal((7, 19)), y, np.arange(7), LinkOptions("dot", weight=3.0, engine=engine))
+    result = linked(rng.standard_normal((7, 19)), y, np.arange(7), weight=3.0, engine=engine)
     np.testing.assert_array_equal(result.lid, 0.0)
     np.testing.assert_array_equal(result.equal, 32)
     np.testing.assert_array_equal(result.top, 0)
@@ -105,8 +100,8 @@ def test_the_order_of_trials_and_identities_does_not_matter(seed):
     x, y, mated = draw(trials=20, identities=31, dim=5, seed=seed)
     rows, columns = rng.permutation(20), rng.permutation(31)
     place = np.argsort(columns)
-    result = link(x, y, mated, LinkOptions("dot", weight=2.0, engine="numpy"))
-    permuted = link(x[rows], y[columns], place[mated[rows]], LinkOptions("dot", weight=2.0, engine="numpy"))
+    result = linked(x, y, mated, weight=2.0, engine="numpy")
+    permuted = linked(x[rows], y[columns], place[mated[rows]], weight=2.0, engine="numpy")
     np.testing.assert_allclose(permuted.lid, result.lid[rows], atol=1e-10)
     np.testing.assert_array_equal(permuted.greater, result.greater[rows])
     np.testing.assert_array_equal(columns[permuted.top], result.top[rows])
@@ -115,16 +110,11 @@ def test_the_order_of_trials_and_identities_does_not_matter(seed):
 def test_weight_bias_and_threshold_may_differ_between_trials():
     x, y, mated = draw()
     weight = np.linspace(1.0, 4.0, len(x))
-    result = link(
-        x,
-        y,
-        mated,
-        LinkOptions("dot", engine="numpy"),
-        SearchCalibration(weight, bias=weight - 2.0, threshold=10.0 * weight),
-    )
+    calibration = SearchCalibration(weight, bias=weight - 2.0, threshold=10.0 * weight)
+    result = linked(x, y, mated, calibration, engine="numpy")
     scores = x @ y.T
     for at in (0, 150, 299):
-        alone = link(x[at : at + 1], y, mated[at : at + 1], LinkOptions("dot", weight=weight[at], engine="numpy"))
+        alone = linked(x[at : at + 1], y, mated[at : at + 1], weight=weight[at], engine="numpy")
         np.testing.assert_allclose(result.lid[at], alone.lid[0], atol=1e-10)
         np.testing.assert_allclose(result.log_sum[at], alone.log_sum[0] + weight[at] - 2.0)
         assert result.fires[at] == (scores[at] > 10.0 * weight[at]).sum()
@@ -135,11 +125,9 @@ def test_memory_mapped_vectors_on_both_sides(tmp_path):
     np.save(tmp_path / "x.npy", x)
     np.save(tmp_path / "y.npy", y)
     mapped = [np.load(tmp_path / name, mmap_mode="r") for name in ("x.npy", "y.npy")]
-    expected = link(x, y, mated, LinkOptions("dot", weight=3.0, engine="numpy"))
+    expected = linked(x, y, mated, weight=3.0, engine="numpy")
     for sides in (mapped, [tmp_path / "x.npy", str(tmp_path / "y.npy")]):
-        np.testing.assert_array_equal(
-            link(*sides, mated, LinkOptions("dot", weight=3.0, engine="numpy")).lid, expected.lid
-        )
+        np.testing.assert_array_equal(linked(*sides, mated, weight=3.0, engine="numpy").lid, expected.lid)
 
 
 @on_numpy_and_torch
@@ -159,7 +147,7 @@ def test_the_row_with_a_wrong_vector_is_named(engine, side, value, words):
     else:
         vectors[7, 3] = value
     with pytest.raises(InputError, match=words):
-        link(x, y, mated, LinkOptions(weight=1.0, scoring="cosine", engine=engine))
+        linked(x, y, mated, weight=1.0, scoring="cosine", engine=engine)
 
 
 @pytest.mark.parametrize(
@@ -211,7 +199,7 @@ def test_any_scoring_function():
         return -((a[:, None, :] - b[None, :, :]) ** 2).sum(axis=2)
 
     x, y, mated = draw(trials=40, identities=60, dim=7)
-    result = link(x, y, mated, LinkOptions(scoring=distance), SearchCalibration(2.0, threshold=-12.0))
+    result = linked(x, y, mated, SearchCalibration(2.0, threshold=-12.0), scoring=distance)
     scores = distance(x, y)
     evidence = row_evidence(scores, mated, AffineCalibration("given", 2.0, 0.0, 0.0))
     np.testing.assert_allclose(result.lid, evidence.lid, atol=1e-10)
@@ -234,7 +222,7 @@ def test_ties_survive_the_scale_of_the_exponents(digits):
     if digits == "many":
         enrol = np.repeat(rng.standard_normal((30, 5)).astype(np.float32), 2, axis=0)
     trial = (enrol + rng.integers(0, 2, enrol.shape)).astype(np.float32)
-    found = link(trial, enrol, np.arange(60), LinkOptions(weight=2.5, scoring="dot", engine="numpy"))
+    found = linked(trial, enrol, np.arange(60), weight=2.5, scoring="dot", engine="numpy")
     scores = trial.astype(np.float64) @ enrol.T.astype(np.float64)
     own = np.diagonal(scores)[:, None]
     np.testing.assert_array_equal(found.equal, (scores == own).sum(axis=1) - 1)
@@ -304,7 +292,7 @@ def test_rows_may_keep_their_spread(scaling):
 @pytest.mark.parametrize("scale", [1e-25, 1e-12, 1e12, 1e25])
 def test_the_scale_of_vectors_changes_nothing_or_is_refused(scale):
     x, y, mated = draw(trials=20, identities=30)
-    expected = link(x, y, mated, LinkOptions("dot", weight=2.0, engine="rows")).lid
+    expected = linked(x, y, mated, weight=2.0, engine="rows").lid
     exact, messages = by_every_engine(scale * x, scale * y, mated, weight=2.0)
     assert not messages
     single, messages = by_every_engine(*((scale * vectors).astype(np.float32) for vectors in (x, y)), mated, weight=2.0)
@@ -324,9 +312,7 @@ def test_vectors_whose_scores_no_precision_holds_are_refused(scale):
     unit, messages = by_every_engine(scale * x, scale * y, mated, weight=2.0, scoring="cosine")
     assert not messages
     for result in unit:
-        np.testing.assert_allclose(
-            result.lid, link(x, y, mated, LinkOptions(weight=2.0, scoring="cosine")).lid, atol=1e-9
-        )
+        np.testing.assert_allclose(result.lid, linked(x, y, mated, weight=2.0, scoring="cosine").lid, atol=1e-9)
 
 
 @pytest.fixture
@@ -336,7 +322,7 @@ def search():
 
 def test_arrays_have_numbers_for_names(search):
     x, y, mated = search
-    found = link(x, y, mated, LinkOptions("dot", weight=2.0, ddof=1))
+    found = linked(x, y, mated, weight=2.0, ddof=1)
     assert found.trial.tolist() == [str(at) for at in range(12)]
     assert found.speaker.tolist() == [str(at) for at in mated]
     assert (found.options.scoring, found.options.ddof, found.not_enrolled) == ("dot", 1, 0)
@@ -348,18 +334,13 @@ def test_embeddings_have_names(search):
     people = np.array([f"p{at}" for at in range(9)])
     ids = np.array([f"u{at}" for at in range(12)])
     enrol = Embeddings(y, [f"e{at}" for at in range(9)], people)
-    whole = link(Embeddings(x, ids, people[mated]), enrol, mated, LinkOptions("dot", weight=2.0))
+    whole = linked(Embeddings(x, ids, people[mated]), enrol, mated, weight=2.0)
     assert whole.trial.tolist() == ids.tolist()
     assert whole.speaker.tolist() == people[mated].tolist()
     # what the trials do not say, the enrolment knows
-    assert (
-        link(Embeddings(x, ids), enrol, mated, LinkOptions("dot", weight=2.0)).speaker.tolist()
-        == people[mated].tolist()
-    )
-    assert (
-        link(x, Embeddings(y, people), mated, LinkOptions("dot", weight=2.0)).speaker.tolist() == people[mated].tolist()
-    )
-    np.testing.assert_array_equal(whole.lid, link(x, y, mated, LinkOptions("dot", weight=2.0)).lid)
+    for sides in ((Embeddings(x, ids), enrol), (x, Embeddings(y, people))):
+        assert linked(*sides, mated, weight=2.0).speaker.tolist() == people[mated].tolist()
+    np.testing.assert_array_equal(whole.lid, linked(x, y, mated, weight=2.0).lid)
 
 
 def test_the_digest_is_of_data_and_options_not_of_engines(search):
@@ -368,23 +349,20 @@ def test_the_digest_is_of_data_and_options_not_of_engines(search):
     changed = x.copy()
     changed[3, 2] += 1e-9
     same = [{}, {"block": 5}, {"engine": "torch"}, {"engine": "rows"}]
-    assert len({link(x, y, mated, LinkOptions("dot", **{"weight": 2.0, **options})).digest for options in same}) == 1
-    others = [
-        link(changed, y, mated, LinkOptions("dot", weight=2.0)),
-        link(x, y[::-1], mated, LinkOptions("dot", weight=2.0)),
-        link(x, y, mated[::-1], LinkOptions("dot", weight=2.0)),
-        link(Embeddings(x, [f"u{at}" for at in range(12)]), y, mated, LinkOptions("dot", weight=2.0)),
-    ]
+    assert len({linked(x, y, mated, **{"weight": 2.0, **options}).digest for options in same}) == 1
+    named = Embeddings(x, [f"u{at}" for at in range(12)])
+    searches = ((changed, y, mated), (x, y[::-1], mated), (x, y, mated[::-1]), (named, y, mated))
+    others = [linked(*search, weight=2.0) for search in searches]
     different = [{"weight": 2.1}, {"precision": 32}, {}]
-    others += [link(x, y, mated, LinkOptions("dot", **{"weight": 2.0, **options})) for options in different]
+    others += [linked(x, y, mated, **{"weight": 2.0, **options}) for options in different]
     calibrations = [SearchCalibration(2.0, bias=0.1), SearchCalibration(2.0, threshold=1.0)]
-    others += [link(x, y, mated, LinkOptions("dot"), calibration) for calibration in calibrations]
+    others += [linked(x, y, mated, calibration) for calibration in calibrations]
     assert len({other.digest for other in others}) == len(others)
 
 
 def test_it_is_still_plain_evidence(search):
     x, y, mated = search
-    found = link(x, y, mated, LinkOptions("dot", weight=2.0))
+    found = linked(x, y, mated, weight=2.0)
     assert (len(found), found.identities) == (12, 9)
     same(TrialEvidence.join([found.take(slice(0, 5)), found.take(slice(5, 12))]), found, 0.0)
     np.testing.assert_array_equal(found.evidence.greater, found.greater)

@@ -4,7 +4,6 @@ import asyncio
 import html
 import io
 import re
-import time
 import warnings
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +23,7 @@ with warnings.catch_warnings():  # newer versions of it prefer another HTTP clie
 
 import zeroevidence as ze
 from tests.effort import slow
+from tests.waiting import wait_until
 from zeroevidence.data.formats.scores.read import diagnose
 from zeroevidence.data.formats.vectors.read import write_embeddings
 from zeroevidence.plot import KINDS
@@ -73,17 +73,10 @@ def post(client, files, **fields):
     return client.post(action(client), files=files, data=fields)
 
 
-def waited(condition):
-    deadline = time.monotonic() + 600
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-
-
 def finished(client, answer):
     assert answer.status_code == 303, answer.text
     place = answer.headers["location"]
-    waited(lambda: client.get(f"{place}/state").json()["over"])
+    wait_until(lambda: client.get(f"{place}/state").json()["over"])
     return place, client.get(f"{place}/state").json()["state"]
 
 
@@ -218,7 +211,7 @@ def test_a_cancelled_job_ends_with_what_it_started(client, home, endless):
     psutil = pytest.importorskip("psutil")
     place = post(client, [("scores", ("s", SCORES))]).headers["location"]
     (folder,) = home.iterdir()
-    waited(lambda: (folder / "child").exists())
+    wait_until(lambda: (folder / "child").exists())
     number, temporary = (folder / "child").read_text().split()
     assert temporary == str(folder)  # temporary files are deleted with the job
     child = psutil.Process(int(number))
@@ -227,7 +220,7 @@ def test_a_cancelled_job_ends_with_what_it_started(client, home, endless):
     assert client.post(re.search(r'action="([^"]*/cancel/[^"]+)"', text)[1]).status_code == 303
     assert client.get(f"{place}/state").json()["state"] == "cancelled"
     assert "Cancelled" in client.get(place).text
-    waited(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)
+    wait_until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)
 
 
 def test_only_so_many_jobs_wait_also_of_those_that_come_at_once(home, endless, monkeypatch):

@@ -1,4 +1,4 @@
-"""Recordings in zip files and folders: what is taken, under which names, and what is refused."""
+"""Recordings in zip files and folders, and embeddings: what is taken, under which names, and what is refused."""
 
 import io
 import stat
@@ -6,10 +6,14 @@ import zipfile
 
 import pytest
 
+pytest.importorskip("jinja2")
+pytest.importorskip("matplotlib")
+
 from zeroevidence.errors import InputError
+from zeroevidence.run import Run
 from zeroevidence.web import MOST_FILES, audits
-from zeroevidence.web.audits import place_recordings
-from zeroevidence.web.request import Upload
+from zeroevidence.web.audits import audit_embeddings, place_recordings
+from zeroevidence.web.request import JobRequest, Upload
 
 LIMIT = 10_000
 TREE = {"speech/ada/1.wav": b"a1", "speech/ada/2.wav": b"a2", "speech/bob/1.flac": b"b1"}
@@ -172,3 +176,12 @@ def test_a_name_that_is_there_twice_is_refused(tmp_path):
             archive.writestr("ada/1.wav", b"2")
     with pytest.raises(InputError, match="is there twice"):
         place(tmp_path, (Upload(str(path), "x.zip"),))
+
+
+def test_lists_of_archives_are_refused(tmp_path):
+    """They could name any file of this machine."""
+    (tmp_path / "0.upload").write_text("u1 /etc/passwd:0\n")
+    file = (Upload(str(tmp_path / "0.upload"), "xvector.scp"),)
+    request = JobRequest(kind="embeddings", original=file, anonymised=file)
+    with pytest.raises(InputError, match="a list of archives, which may lie anywhere"):
+        audit_embeddings(request, tmp_path, Run())

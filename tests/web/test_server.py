@@ -1,4 +1,4 @@
-"""The running server on the loopback address: giants, many at once, garbage, a kill and a restart."""
+"""The running server on the loopback address: garbage, a kill and a restart."""
 
 import contextlib
 import http.client
@@ -7,7 +7,6 @@ import re
 import socket
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -59,24 +58,6 @@ def upload(port, place, content=SCORES, **headers):
     part = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="scores"; filename="s"\r\n\r\n{content}\r\n'
     kind = f"multipart/form-data; boundary={BOUNDARY}"
     return ask(port, "POST", place, f"{part}--{BOUNDARY}--\r\n".encode(), Content_Type=kind, **headers)
-
-
-def test_giants_are_refused(server):
-    port, home = server
-    (inside,) = home.glob("zeroevidence-serve-*")
-    before = set(inside.iterdir())
-    assert upload(port, action(port), "x" * 1_300_000)[0] == 413
-    assert set(inside.iterdir()) <= before
-
-
-def test_fifty_at_once(server):
-    port, _ = server
-    place = action(port)
-    with ThreadPoolExecutor(50) as pool:
-        codes = list(pool.map(lambda _: upload(port, place)[0], range(50)))
-    assert set(codes) <= {303, 503}
-    assert codes.count(303) >= 1
-    assert ask(port, "GET", "/")[0] == 200
 
 
 def test_garbage_is_answered_or_dropped_and_the_page_goes_on(server):

@@ -49,32 +49,31 @@ def main(args: list[str] | None = None) -> Any:
             sys.stdout.flush()
     except click.exceptions.Exit as end:
         sys.exit(end.exit_code)
-    except ZeroEvidenceError as error:
-        echo(error, err=True)
-        sys.exit(error.exit_code)
+    except (ZeroEvidenceError, Interrupted) as error:
+        _end_with(error)
     except click.ClickException as error:
         echo_usage(error)
         sys.exit(max(error.exit_code, UsageError.exit_code))  # 1 is for --fail-if
-    except KeyboardInterrupt as error:
-        interruption = error if isinstance(error, Interrupted) else Interrupted()
-        echo(interruption, err=True)
-        sys.exit(interruption.exit_code)
+    except KeyboardInterrupt:
+        _end_with(Interrupted())
     except MemoryError:
-        echo(OutOfMemory(), err=True)
-        sys.exit(OutOfMemory.exit_code)
+        _end_with(OutOfMemory())
     except OSError as error:
-        _exit_for(error)
+        _end_with(_about_file(error))
     sys.exit(0)
 
 
-def _exit_for(error: OSError) -> NoReturn:
-    """Print which file could not be read or written, and why, and exit."""
-    if error.filename is not None and error.errno in _FULL:
-        echo(OutputError(error, error.filename), err=True)
-        sys.exit(OutputError.exit_code)
-    if error.filename is not None:
-        echo(f"{error.filename}: {error.strerror or error}", err=True)
-        sys.exit(ZeroEvidenceError.exit_code)
-    discard(1)
-    echo(OutputError(error), err=True)
-    sys.exit(OutputError.exit_code)
+def _end_with(error: ZeroEvidenceError | Interrupted) -> NoReturn:
+    """Print an error, and exit with its code."""
+    echo(error, err=True)
+    sys.exit(error.exit_code)
+
+
+def _about_file(error: OSError) -> ZeroEvidenceError:
+    """Return which file could not be read or written, and why."""
+    if error.filename is None:
+        discard(1)
+        return OutputError(error)
+    if error.errno in _FULL:
+        return OutputError(error, error.filename)
+    return ZeroEvidenceError(f"{error.filename}: {error.strerror or error}")

@@ -88,17 +88,14 @@ class Output:
             write_file(self.path, text, overwrite=self.overwrite)
             print_written(self.path)
 
+    @property
+    def shown(self) -> dict[str, Any]:
+        """What tables of results show, as arguments of the functions that write these."""
+        return {name: getattr(self, name) for name in ("measures", "estimate", "signatures")}
+
     def render(self, rows: Sequence[Evaluation]) -> str:
         """Return results in the format."""
-        return render(
-            rows,
-            self.format,
-            signatures=self.signatures,
-            measures=self.measures,
-            estimate=self.estimate,
-            verbose=self.verbose,
-            explain=self.explain,
-        )
+        return render(rows, self.format, **self.shown, verbose=self.verbose, explain=self.explain)
 
 
 def output_options(*names: str, formats: Sequence[str] = FORMATS, **changes: Any) -> Decorator:

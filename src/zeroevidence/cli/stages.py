@@ -7,13 +7,15 @@ import shutil
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
+import numpy as np
 
+from zeroevidence._typing import FloatArray
 from zeroevidence.cli.printing import echo, terminal_progress
 from zeroevidence.run import Step
 
@@ -22,54 +24,33 @@ _LONG = 10.0  # seconds of a command that says where they went
 _GLANCE = 0.5  # seconds between two looks at a GPU
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """Seconds that passed, that cores worked for the command, and that a GPU worked; what is not known is None."""
-
-    seconds: float = 0.0
-    cores: float | None = 0.0
-    gpu: float | None = 0.0
-
-    def __add__(self, other: Spent) -> Spent:
-        return Spent(self.seconds + other.seconds, _sum(self.cores, other.cores), _sum(self.gpu, other.gpu))
-
-    def __sub__(self, other: Spent) -> Spent:
-        return Spent(
-            self.seconds - other.seconds,
-            None if self.cores is None or other.cores is None else max(self.cores - other.cores, 0.0),
-            None if self.gpu is None or other.gpu is None else self.gpu - other.gpu,
-        )
-
-
-def _sum(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one + other
-
-
 class StageTimer:
     """Adds up what each stage of a command spent; a stage is what progress has a title for.
+
+    What a stage spent are the seconds that passed, that cores worked for the command, and that a GPU worked; those that
+    are not known are NaN.
 
     Parameters
     ----------
     gpu_seconds
-        Returns the seconds that a GPU has worked so far, None where there is none.
+        Returns the seconds that a GPU has worked so far, NaN where there is none.
     """
 
-    def __init__(self, gpu_seconds: Callable[[], float | None] = lambda: None) -> None:
+    def __init__(self, gpu_seconds: Callable[[], float] = lambda: np.nan) -> None:
         self._gpu_seconds, self._lock = gpu_seconds, threading.Lock()
         self._since, self._title = self._look(), BETWEEN
-        self._stages: dict[str, Spent] = {}
+        self._stages: dict[str, FloatArray] = {}
 
-    def _look(self) -> Spent:
-        return Spent(time.monotonic(), tree_seconds(os.getpid()), self._gpu_seconds())
+    def _look(self) -> FloatArray:
+        return np.array([time.monotonic(), tree_seconds(os.getpid()), self._gpu_seconds()])
 
     def enter(self, title: str) -> None:
         """Count what is spent from now on for a stage."""
         with self._lock:
             if title != self._title:
                 now = self._look()
-                before = self._stages.get(self._title)
-                passed = now - self._since
-                self._stages[self._title] = passed if before is None else before + passed
+                passed = np.maximum(now - self._since, 0.0)  # the time of processes that end is counted a little later
+                self._stages[self._title] = self._stages.get(self._title, 0.0) + passed
                 self._since, self._title = now, title
 
     def progress(self, shown: Callable[[str, str], Step]) -> Callable[[str, str], Step]:
@@ -95,17 +76,17 @@ class StageTimer:
 
         return begin
 
-    def stages(self) -> dict[str, Spent]:
+    def stages(self) -> dict[str, FloatArray]:
         """Return what was spent so far by stage, in their order; the time between them last."""
         title = self._title
         self.enter("")
         self.enter(title)
-        between = self._stages.get(BETWEEN, Spent())
+        between = self._stages.get(BETWEEN, np.zeros(3))
         return {name: spent for name, spent in self._stages.items() if name not in (BETWEEN, "")} | {BETWEEN: between}
 
 
-def tree_seconds(root: int) -> float | None:
-    """Return the processor time of a process and all below it, ended ones included; None where nothing tells."""
+def tree_seconds(root: int) -> float:
+    """Return the processor time of a process and all below it, ended ones included; NaN where nothing tells."""
     parents, used = dict[int, int](), dict[int, float]()
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -115,7 +96,7 @@ def tree_seconds(root: int) -> float | None:
         parents[int(folder.name)] = int(fields[1])
         used[int(folder.name)] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
     if root not in used:
-        return None
+        return np.nan
     tree, waiting = set[int](), [root]
     while waiting:
         tree.add(parent := waiting.pop())
@@ -124,11 +105,11 @@ def tree_seconds(root: int) -> float | None:
 
 
 @contextmanager
-def watched_gpu() -> Iterator[Callable[[], float | None]]:
-    """Provide a function that returns the seconds that a GPU has worked, by `nvidia-smi`; None where there is none."""
+def watched_gpu() -> Iterator[Callable[[], float]]:
+    """Provide a function that returns the seconds that a GPU has worked, by `nvidia-smi`; NaN where there is none."""
     query = ["nvidia-smi", "--query-gpu=utilization.gpu", "--format=csv,noheader,nounits"]
     if shutil.which(query[0]) is None:
-        yield lambda: None
+        yield lambda: np.nan
         return
     process = subprocess.Popen(
         [*query, "-lms", str(round(1000 * _GLANCE))], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
@@ -155,22 +136,22 @@ def timed_progress() -> Callable[[str, str], Step]:
     return timer.progress(terminal_progress)
 
 
-def _print_stages(stages: Mapping[str, Spent]) -> None:
+def _print_stages(stages: Mapping[str, FloatArray]) -> None:
     """Print what was spent by stage to standard error, where the whole took long."""
-    from zeroevidence.evaluation.rows.measure_result import Column
     from zeroevidence.report.table import Cell, Table, Tables, names_column, numbers_column
     from zeroevidence.report.writers import write_tables
 
-    rows = {**stages, "all": sum(stages.values(), Spent())}
-    if rows["all"].seconds < _LONG:
+    spent = np.array([*stages.values(), sum(stages.values())])
+    seconds = spent[:, 0]
+    if seconds[-1] < _LONG:
         return
-    columns: list[tuple[Column, Sequence[Cell | str]]] = [
-        (names_column("where the time went"), list(rows)),
-        (numbers_column("time", unit="s"), [Cell(spent.seconds, format=".1f") for spent in rows.values()]),
+    columns: list[Any] = [
+        (names_column("where the time went"), [*stages, "all"]),
+        (numbers_column("time", unit="s"), [Cell(each, format=".1f") for each in seconds.tolist()]),
     ]
-    for title, name in (("cores busy", "cores"), ("GPU busy", "gpu")):
-        if getattr(rows["all"], name) is not None:
-            means = [getattr(spent, name) / max(spent.seconds, 1e-9) for spent in rows.values()]
-            columns.append((numbers_column(title), [Cell(mean, format=".2f") for mean in means]))
+    for title, busy in zip(("cores busy", "GPU busy"), spent.T[1:], strict=True):
+        if not np.isnan(busy[-1]):
+            means = busy / np.maximum(seconds, 1e-9)
+            columns.append((numbers_column(title), [Cell(mean, format=".2f") for mean in means.tolist()]))
     for line in write_tables(Tables([Table.of(*columns)]), "text").rstrip().splitlines():
         echo(line, err=True)

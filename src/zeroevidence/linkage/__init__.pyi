@@ -2,7 +2,6 @@
 
 from zeroevidence.linkage.calibration import PairStatistics as PairStatistics
 from zeroevidence.linkage.calibration import calibrate_search as calibrate_search
-from zeroevidence.linkage.calibration import fit_link as fit_link
 from zeroevidence.linkage.calibration import pair_statistics as pair_statistics
 from zeroevidence.linkage.engines import engine_names as engine_names
 from zeroevidence.linkage.evidence import TrialEvidence as TrialEvidence

@@ -40,30 +40,27 @@ class PairStatistics:
     unit: float = 1.0
 
     @staticmethod
-    def merge(parts: Sequence[PairStatistics], *, top: int = 0) -> PairStatistics:
+    def merge(parts: Sequence[PairStatistics]) -> PairStatistics:
         """Return the statistics of all pairs of several parts, which have offset and unit in common."""
         if not parts:
             raise InputError("no pairs to fit a calibration on")
         names = ("target", "others", "counts", "largest")
         target, others, counts, largest = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
         extremes = min(part.low for part in parts), max(part.high for part in parts)
-        largest = np.sort(largest)[::-1][:top] if top else largest
         return PairStatistics(target, others, counts, *extremes, largest, parts[0].offset, parts[0].unit)
 
     def threshold(self, count: int) -> float:
         """Return the score that `count` of all scores exceed, ties aside; `largest` must hold one more than that."""
-        largest = np.sort(self.largest)[::-1]
-        return float(largest[count]) if count < len(largest) else -np.inf
+        return float(np.sort(self.largest)[-1 - count]) if count < len(self.largest) else -np.inf
 
-    def fit(self, *, l2: float = 0.0, balanced: bool = False) -> LogisticFit:
+    def fit(self) -> LogisticFit:
         """Maximum-likelihood weight and bias, as `calibrate.logistic.fit_logistic` of the single pairs."""
-        l2 /= self.unit**2
         if (self.counts == 1.0).all():
-            fit = fit_logistic(self.target, self.others, l2=l2, balanced=balanced)
+            fit = fit_logistic(self.target, self.others)
         else:
-            separable = l2 == 0.0 and bool(self.target.min() >= self.high or self.target.max() <= self.low)
+            separable = bool(self.target.min() >= self.high or self.target.max() <= self.low)
             points = (self.target, None), (self.others, self.counts)
-            fit = fit_points(*points, l2=l2, balanced=balanced, separable=separable)
+            fit = fit_points(*points, l2=0.0, balanced=False, separable=separable)
         weight = fit.weight / self.unit
         return replace(fit, weight=weight, bias=fit.bias - weight * self.offset)
 
@@ -180,31 +177,6 @@ def _common_scale(plan: SearchPlan) -> tuple[float, float]:
     return float(scores.mean()), float(scores.std()) or 1.0
 
 
-def fit_link(
-    trial_vectors: Any,
-    enrol_vectors: Any,
-    mated: Any,
-    options: LinkOptions = LinkOptions(),
-    *,
-    l2: float = 0.0,
-    balanced: bool = False,
-) -> LogisticFit:
-    """Logistic calibration of scaled rows, from development embeddings, without the matrix of their scores.
-
-    ``SearchCalibration(fit.weight, fit.bias - fit.prior_log_odds)`` is what `link` takes.
-
-    Examples
-    --------
-    >>> people = np.eye(3)
-    >>> trials = np.array([[0.9, 0.2, 0.1], [0.5, 0.4, 0.6], [0.3, 0.1, 0.7]])
-    >>> fit = fit_link(trials, people, [0, 1, 2], LinkOptions("dot"))
-    >>> round(fit.weight, 2), round(fit.bias - fit.prior_log_odds, 2)
-    (0.78, -0.09)
-    """
-    (statistics,) = pair_statistics(trial_vectors, enrol_vectors, mated, options)
-    return statistics.fit(l2=l2, balanced=balanced)
-
-
 def calibrate_search(
     search: Pairing, options: LinkOptions = LinkOptions(), *, development: Pairing | None = None, run: Run = Run()
 ) -> SearchCalibration:
@@ -253,7 +225,7 @@ def cross_fit(
     parts = pair_statistics(trial_vectors, enrol_vectors, mated, options, folds=folds, top=trials + 1)
     for index, rows in enumerate(folds):
         above = trials - len(rows)
-        rest = PairStatistics.merge(parts[:index] + parts[index + 1 :], top=above + 1)
+        rest = PairStatistics.merge(parts[:index] + parts[index + 1 :])
         fit = rest.fit()
         prior = fit.prior_log_odds  # the same in all folds: every trial has one true identity and as many others
         weight[rows], bias[rows] = fit.weight, fit.bias - prior

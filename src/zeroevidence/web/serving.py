@@ -89,9 +89,8 @@ def _stop_like_ctrl_c(server: Server) -> None:
             raise KeyboardInterrupt
         server.should_exit = True
 
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), stop)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop)
 
 
 def _run(server: Server, port: int, ready: Callable[[str], None]) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.effort import slow
+from tests.spectrum import Spectrum
 from zeroevidence.data.audio import load_audio, write_audio
 from zeroevidence.errors import MissingExtra
 from zeroevidence.evaluation import read_results
@@ -15,22 +16,7 @@ pytest.importorskip("soundfile")
 
 RATE = 16_000
 PEOPLE, RECORDINGS = 15, 6
-BANDS = 20
 QUICK = ("--effort", "quick", "--backend", "cosine", "--intervals", 0, "--null", 0, "--splits", 1)
-
-
-class Spectrum:
-    """An encoder that sees the long-term spectrum: enough to tell synthetic speakers apart."""
-
-    name, sample_rate, dim, fingerprint = "spectrum", RATE, BANDS, "spectrum:2"
-
-    def embed(self, waves):
-        vectors = []
-        for wave in waves:
-            power = np.abs(np.fft.rfft(wave, 8192)) ** 2
-            levels = np.log([band.sum() + 1e-6 for band in np.array_split(power[:2400], BANDS)])
-            vectors.append(levels - levels.mean())
-        return np.array(vectors, dtype=np.float32)
 
 
 def speak(rng, pitch, formants, seconds=0.4):

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.fuzz.seeds.targets import KIT
 from zeroevidence.data.formats.voiceprivacy_folders import find_kit_scores
 from zeroevidence.data.threat import ThreatModel, threat_from_sides
 from zeroevidence.errors import InputError
@@ -15,24 +16,7 @@ from zeroevidence.report.comparisons import render_comparisons
 from zeroevidence.report.verdict import verdict
 from zeroevidence.uncertainty.spread import Spread
 
-TRACK1 = """---- Time: 02-04-26_06:17 ----
-
----- SER results ----
-   dataset split       ser      UAR  ACC_sad  ACC_ang
-                               mean     mean     mean
-0  IEMOCAP   dev      anon  50.2500  40.5000  60.0000
-1  IEMOCAP   dev  original  70.0000  65.0000  75.0000
-
----- ASV_eval results ----
-   dataset split gender enrollment trial     EER
-8    libri   dev  mixed       anon  anon  12.500
-17   libri  test  mixed       anon  anon   8.250
-
----- ASR results ----
-  dataset split       asr     WER
-0   libri   dev  original   1.750
-4   libri   dev      anon  10.500
-
+TRACK1 = f"""{KIT}
 ---- Time: 02-04-26_06:18 ----
 
 ---- ASV_eval^anon results ----

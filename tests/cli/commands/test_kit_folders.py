@@ -10,22 +10,14 @@ from tests.effort import slow
 from zeroevidence.evaluation import read_results
 
 DATE = "results-2020-01-02-03-04-05"
-TEXTS = {
-    "u1": "we call it bear",
-    "u2": "zero three five one",
-    "u3": "the dog ran",
-    "u4": "she reads the long book",
-}
+TEXTS = {"u1": "we call it bear", "u2": "zero three five one", "u3": "the dog ran", "u4": "she reads the long book"}
 
 # For each kit: the folder of each comparison, whose scores it gets (of a set-up and its sides), and the attacker.
 KITS = {
     "2020": {
         f"{DATE}.orig/ASV-libri_test_enrolls-libri_test_trials_f": ("samegender_f0mod/oo_f", "unprotected"),
         f"{DATE}.orig/ASV-libri_test_enrolls-libri_test_trials_f_anon": ("samegender_f0mod/oa_f", "ignorant"),
-        f"{DATE}.orig/ASV-libri_test_enrolls_anon-libri_test_trials_f_anon": (
-            "samegender_f0mod/aa_f",
-            "lazy-informed",
-        ),
+        f"{DATE}.orig/ASV-libri_test_enrolls_anon-libri_test_trials_f_anon": ("samegender_f0mod/aa_f", "lazy-informed"),
     },
     "2022": {
         f"{DATE}.orig/ASV-libri_test_enrolls-libri_test_trials_m": ("samegender_f0orig/oo_m", "unprotected"),

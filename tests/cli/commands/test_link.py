@@ -131,15 +131,12 @@ def test_done_work_is_not_done_again_and_other_work_is_not_replaced(link, files,
         (["--enrol", "denrol.npz"], 3, "no trial has its speaker"),
         (["--dev-enrol", "denrol.npz"], 2, "belong together"),
         (["--dev-enrol", "penrol.npz", "--dev-trial", "ptrial.npz"], 3, "share 40 speaker"),
-        (["--weight", "1e39"], 3, "weight: expected numbers from -1e+06 to 1e+06"),
         (["--trial", "bad.npz"], 3, r"bad.npz: row 1 ('b'): entry 0 is NaN"),
-        (["--trial", "nobody.npz"], 3, "trials without speakers"),
         (["--precision", "16", "--engine", "numpy"], 2, "triton"),
     ],
 )
 def test_what_is_wrong_is_said(link, files, arguments, changes, code, words):
     save(files / "bad.npz", [[1.0] * 16, [np.nan] * 16], ["a", "b"], ["p01", "p02"])
-    np.savez(files / "nobody.npz", vectors=np.eye(16))
     status, _, err = link(*arguments, *(files / word if word.endswith(".npz") else word for word in changes))
     assert status == code, err
     assert words in err

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from tests.effort import slow
-from tests.linkage.searches import draw, same
+from tests.linkage.searches import draw, linked, same
 from zeroevidence.errors import InputError, ZeroEvidenceError
-from zeroevidence.linkage import LinkOptions, link
 from zeroevidence.linkage.engines import dask_blocks
 from zeroevidence.run import Run
 
@@ -47,10 +46,8 @@ def quiet_threads(monkeypatch):
 
 def test_same_numbers(cluster):
     x, y, mated = draw(trials=400)
-    expected = link(x, y, mated, LinkOptions("dot", weight=3.0, engine="numpy"))
-    same(
-        link(x, y, mated, LinkOptions("dot", weight=3.0, engine="dask", block=37), run=Run(scheduler=cluster)), expected
-    )
+    expected = linked(x, y, mated, weight=3.0, engine="numpy")
+    same(linked(x, y, mated, run=Run(scheduler=cluster), weight=3.0, engine="dask", block=37), expected)
 
 
 def test_addresses_are_opened_by_the_workers(cluster, tmp_path):
@@ -60,14 +57,9 @@ def test_addresses_are_opened_by_the_workers(cluster, tmp_path):
     np.save(tmp_path / "x.npy", x)
     frame = pl.DataFrame({"utterance_id": [str(i) for i in range(len(y))], "embedding": y.tolist()})
     frame.with_columns(pl.col("embedding").cast(pl.List(pl.Float32))).write_parquet(tmp_path / "y.parquet")
-    expected = link(x, y, mated, LinkOptions("dot", weight=3.0, engine="numpy", block=90))
-    found = link(
-        f"file://{tmp_path / 'x.npy'}",
-        tmp_path / "y.parquet",
-        mated,
-        LinkOptions("dot", weight=3.0, engine="dask", block=90),
-        run=Run(scheduler=cluster.scheduler.address),
-    )
+    expected = linked(x, y, mated, weight=3.0, engine="numpy", block=90)
+    addresses, run = (f"file://{tmp_path / 'x.npy'}", tmp_path / "y.parquet"), Run(scheduler=cluster.scheduler.address)
+    found = linked(*addresses, mated, run=run, weight=3.0, engine="dask", block=90)
     same(found, expected)
 
 
@@ -75,13 +67,13 @@ def test_bad_input_is_the_same_error(cluster):
     x, y, mated = draw(trials=40)
     x[31, 2] = np.nan
     with pytest.raises(InputError, match="trial 31: entry 2"):
-        link(x, y, mated, LinkOptions("dot", weight=3.0, engine="dask", block=10), run=Run(scheduler=cluster))
+        linked(x, y, mated, run=Run(scheduler=cluster), weight=3.0, engine="dask", block=10)
 
 
 @pytest.mark.usefixtures("quiet_threads")
 def test_a_killed_worker_changes_nothing(cluster):
     x, y, mated = draw(trials=3000, identities=4000, dim=64)
-    expected = link(x, y, mated, LinkOptions("dot", weight=3.0, engine="numpy"))
+    expected = linked(x, y, mated, weight=3.0, engine="numpy")
     victim = next(iter(cluster.run(os.getpid).values()))
     seen = []
 
@@ -91,13 +83,8 @@ def test_a_killed_worker_changes_nothing(cluster):
         seen.append(done)
         time.sleep(0.01)
 
-    found = link(
-        x,
-        y,
-        mated,
-        LinkOptions("dot", weight=3.0, engine="dask", block=60),
-        run=Run(scheduler=cluster, progress=lambda *_: progress),
-    )
+    run = Run(scheduler=cluster, progress=lambda *_: progress)
+    found = linked(x, y, mated, run=run, weight=3.0, engine="dask", block=60)
     assert len(seen) == 50
     assert victim not in cluster.run(os.getpid).values()
     same(found, expected)
@@ -119,11 +106,6 @@ def test_a_search_without_workers_ends(monkeypatch):
             while client.nthreads():
                 time.sleep(0.02)
 
+        run = Run(scheduler=client, progress=lambda *_: progress)
         with pytest.raises(ZeroEvidenceError, match=r"no worker of the cluster is left|cannot be given any work"):
-            link(
-                x,
-                y,
-                mated,
-                LinkOptions("dot", weight=3.0, engine="dask", block=60),
-                run=Run(scheduler=client, progress=lambda *_: progress),
-            )
+            linked(x, y, mated, run=run, weight=3.0, engine="dask", block=60)

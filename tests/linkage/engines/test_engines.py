@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.linkage.searches import draw, same
+from tests.linkage.searches import draw, linked, same
 from zeroevidence.errors import MissingExtra, UsageError
-from zeroevidence.linkage import LinkOptions, engine_names, engines, link
+from zeroevidence.linkage import engine_names, engines
 from zeroevidence.linkage.engines import ENGINES, Requirements, best, choose, register
 from zeroevidence.linkage.engines.numpy_blocks import NumpyEngine
 from zeroevidence.run import Run
@@ -57,13 +57,13 @@ def test_every_module_of_the_package_registers_its_engine(registered):
 def test_a_registered_engine_is_used_by_name():
     x, y, mated = draw(trials=50, identities=40)
     with pytest.raises(UsageError, match=r"unknown engine 'fake'; expected dask, numpy, .*triton"):
-        link(x, y, mated, LinkOptions("dot", weight=3.0, engine="fake"))
+        linked(x, y, mated, weight=3.0, engine="fake")
     engine = fake()
-    found = link(x, y, mated, LinkOptions("dot", weight=3.0, engine="fake", block=20), run=Run(cores=3))
+    found = linked(x, y, mated, run=Run(cores=3), weight=3.0, engine="fake", block=20)
     ((runs, run),) = engine.seen
     assert runs == [(0, 20), (20, 40), (40, 50)]
     assert run.cores == 3
-    same(found, link(x, y, mated, LinkOptions("dot", weight=3.0, engine="numpy", block=20)), 0.0)
+    same(found, linked(x, y, mated, weight=3.0, engine="numpy", block=20), 0.0)
     assert "fake" in engine_names()
 
 
@@ -71,9 +71,9 @@ def test_auto_takes_the_best_that_is_here_and_can():
     x, y, mated = draw(trials=20, identities=30)
     engine = fake(priority=lambda self, requirements: 99 if not requirements.double else 0)
     assert best(SINGLE).name == "fake"
-    link(x.astype(np.float32), y.astype(np.float32), mated, LinkOptions("dot", weight=1.0))
+    linked(x.astype(np.float32), y.astype(np.float32), mated, weight=1.0)
     assert len(engine.seen) == 1
-    link(x, y, mated, LinkOptions("dot", weight=1.0))  # double precision is not for it
+    linked(x, y, mated, weight=1.0)  # double precision is not for it
     assert len(engine.seen) == 1
     assert best(replace(SINGLE, precision=64)).name == "fake"
     engine.precisions = ("float32",)
@@ -101,7 +101,7 @@ def test_nothing_suits_what_nobody_can():
 def test_a_scoring_function_may_name_numpy():
     x, y, mated = draw(trials=30, identities=40)
     options = {"weight": 3.0, "scoring": lambda a, b: a @ b.T}
-    by_name, auto = (link(x, y, mated, LinkOptions(engine=name, **options)) for name in ("numpy", "auto"))
+    by_name, auto = (linked(x, y, mated, engine=name, **options) for name in ("numpy", "auto"))
     np.testing.assert_array_equal(by_name.lid, auto.lid)
 
 

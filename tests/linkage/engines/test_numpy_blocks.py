@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.linkage.searches import check, draw
-from zeroevidence.linkage import LinkOptions, link
+from tests.linkage.searches import check, draw, linked
 from zeroevidence.linkage.engines import numpy_blocks
 from zeroevidence.linkage.engines.numpy_blocks import LARGEST_ERROR, by_torch
 from zeroevidence.measure.softplus import by_exp, by_exp2
@@ -27,4 +26,4 @@ def test_within_the_bound_of_double_precision(method):
 def test_a_search_by_torch(weight, monkeypatch):
     monkeypatch.setattr(numpy_blocks, "powers_of_two", lambda _: by_torch)
     x, y, mated = draw(trials=300, identities=500, dtype=np.float32)
-    check(link(x, y, mated, LinkOptions("dot", weight=weight, engine="numpy")), x, y, mated, weight, bits=2e-5)
+    check(linked(x, y, mated, weight=weight, engine="numpy"), x, y, mated, weight, bits=2e-5)

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.linkage.searches import linked
 from zeroevidence.errors import UsageError
-from zeroevidence.linkage import LinkOptions, link
 from zeroevidence.run import Run
 
 SCRIPT = """
@@ -133,10 +133,4 @@ def test_vectors_too_long_are_refused():
     pytest.importorskip("torch")
     pytest.importorskip("triton", reason="Triton is not made for this machine")
     with pytest.raises(UsageError, match="at most 512"):
-        link(
-            np.ones((3, 513)),
-            np.eye(4, 513),
-            np.arange(3),
-            LinkOptions("dot", weight=1.0, engine="triton"),
-            run=Run(device="cpu"),
-        )
+        linked(np.ones((3, 513)), np.eye(4, 513), np.arange(3), run=Run(device="cpu"), weight=1.0, engine="triton")

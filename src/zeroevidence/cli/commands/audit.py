@@ -18,11 +18,12 @@ from zeroevidence.auditing.protected_speech import AuditedSpeech, plan_draws, re
 from zeroevidence.auditing.word_errors import NO_RECOGNISER
 from zeroevidence.cli.commands.utility import RecognitionInputs, evaluate_sound
 from zeroevidence.cli.declare import assignments, options_of, run_options, shared
-from zeroevidence.cli.output import find_measures, print_written
+from zeroevidence.cli.output import Output, print_written
 from zeroevidence.cli.printing import echo, echo_lines, working
 from zeroevidence.data.files import naming_file
 from zeroevidence.data.seals import read_key, write_seal
 from zeroevidence.data.store import Store, find_files
+from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.data.writing import lock_folder, refuse_existing
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation import Evaluation
@@ -57,17 +58,10 @@ class _Speech:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Written:
-    """Where results and report go, and what is printed of them."""
+    """Where results and report go."""
 
-    measures: tuple[str, ...] | None = shared(
-        "--measure", "JSON holds all [default: the usual ones]", parse=find_measures
-    )
-    estimate: bool = shared("--estimate")
-    signatures: bool = shared("--signatures")
-    verbose: bool = shared("--verbose", "all measures, and what flags say")
     report: str | None = shared("--report", "OUT/report.html unless given")
     folder: str = shared("--output", "a folder", default=MISSING, metavar="OUT")
-    overwrite: bool = shared("--overwrite")
     seal: str | None = shared("--seal", "the private one: it seals OUT/result.json, in OUT/result.json.seal")
 
 
@@ -93,6 +87,7 @@ class _Written:
     scheduler="its workers embed the speech [default: none]",
 )
 @options_of(_Written, "written")
+@options_of(Output, "output", "measures", "estimate", "signatures", "verbose", "overwrite")
 def command(
     given: _Speech,
     options: AuditOptions,
@@ -100,6 +95,7 @@ def command(
     recognition: RecognitionInputs,
     run: Run,
     written: _Written,
+    output: Output,
 ) -> None:
     """Attack anonymised speech with attackers of increasing knowledge and report what they learn.
 
@@ -120,9 +116,9 @@ def command(
     """  # noqa: D301 (\b is a control character here)
     from zeroevidence.report.document import audit_text, check_folder, save_audit
 
-    home = check_folder(written.folder, overwrite=written.overwrite)
+    home = check_folder(written.folder, overwrite=output.overwrite)
     # an interrupted run goes on, and may have written the report already
-    refuse_existing(written.report, written.overwrite or home.is_dir())
+    refuse_existing(written.report, output.overwrite or home.is_dir())
     key = None if written.seal is None else read_key(written.seal, private=True)
     recogniser, transcripts = _recogniser(recognition)
     options = replace(options, training=training, recogniser=recogniser, transcripts=transcripts)
@@ -139,10 +135,10 @@ def command(
         system = {name: labels[name] for name in ("system", "dataset") if name in labels}
         rows = (*audit.utility, *utility)
         audit = replace(audit, utility=tuple(replace(row, labels={**system, **row.labels}) for row in rows))
-        missing = _write_report(audit, home, written, run)
+        missing = _write_report(audit, home, written, output, run)
         if key is not None:
             write_seal(home / "result.json", to_json((*audit.rows, *audit.utility)), key)
-        save_audit(audit, home, overwrite=written.overwrite)  # last: a folder with results is complete
+        save_audit(audit, home, overwrite=output.overwrite)  # last: a folder with results is complete
         for kind in WHILE_RUNNING if run.cache is None else ():  # others may use a cache that was named
             Store(kept, kind).remove()
     print_written(home)
@@ -150,24 +146,17 @@ def command(
     echo(f"cache: {size / 1e6:.1f} MB, which `zeroevidence cache {shlex.quote(str(kept))} --clean` removes", err=True)
     if missing is not None and written.report is not None:
         raise missing
-    text = audit_text(
-        audit,
-        signatures=written.signatures,
-        measures=written.measures,
-        estimate=written.estimate,
-        verbose=written.verbose,
-    )
-    echo_lines(text, rendered=True)
+    echo_lines(audit_text(audit, **output.shown, verbose=output.verbose), rendered=True)
 
 
-def _write_report(audit: Audit, home: Path, written: _Written, run: Run) -> MissingExtra | None:
+def _write_report(audit: Audit, home: Path, written: _Written, output: Output, run: Run) -> MissingExtra | None:
     """Write the report, or return what it needs."""
     from zeroevidence.report.document import save_report
 
-    replaced = written.overwrite or written.report is None
+    replaced = output.overwrite or written.report is None
     try:
         path = written.report or home / "report.html"
-        path = save_report(audit, path, measures=written.measures, overwrite=replaced, run=run)
+        path = save_report(audit, path, measures=output.measures, overwrite=replaced, run=run)
     except MissingExtra as error:
         echo(f"no report: {error}", err=True)
         return error
@@ -196,7 +185,9 @@ def _utility(
     changed = speech.corpus.replaced(speech.folders[0]) if speech.folders else None
     speakers = {utterance.id: utterance.speaker for utterance in speech.corpus}
     rows = given.evaluate(speakers, {}, "anonymised", measuring, run, changed)
-    rows = [*given.recognise_original(speakers, measuring, run, speech.corpus), *rows]
+    if given.recogniser is not None:  # it is run on the original speech, too
+        words = replace(given, emotions=None, recognised=None)
+        rows = [*words.evaluate(speakers, {"system": UNPROTECTED}, "original", measuring, run, speech.corpus), *rows]
     if pitch and changed is not None:
         rows += evaluate_sound(speech.corpus, changed, {}, measuring, run, pitch=True)
     return rows

@@ -82,8 +82,4 @@ def _audit(extras: _Extras, run: Run, output: Output) -> str:
         return output.render(content.rows)
     if not extras.verbose:
         return overview_text(audits, _NEXT)
-    return "".join(
-        audit_text(each, signatures=output.signatures, measures=output.measures, estimate=output.estimate, verbose=True)
-        + "\n"
-        for each in audits
-    )
+    return "".join(f"{audit_text(audit, **output.shown, verbose=True)}\n" for audit in audits)

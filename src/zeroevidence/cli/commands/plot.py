@@ -97,9 +97,10 @@ def command(kind: str | None, inputs: ScoreInputs, figure: _Figure, given: dict[
     """Draw a figure of one KIND from finished results or from score files.
 
     SCORES are score files and folders as `evaluate` reads them, which are measured without intervals; or finished
-    results: a JSON file that `evaluate`, `tandem evaluate` or `demo` wrote, a folder of `audit` or `link`, or the word
-    demo for the bundled data. Rows are drawn into one pair of axes where possible; otherwise each gets a panel. Of
-    more than eight rows that need panels the best attackers of each kind are drawn, unless --row or --where chooses.
+    results: a JSON file that `evaluate`, `protect evaluate`, `tandem evaluate` or `demo` wrote, a folder of `audit` or
+    `link`, or the word demo for the bundled data. Rows are drawn into one pair of axes where possible; otherwise each
+    gets a panel. Of more than eight rows that need panels the best attackers of each kind are drawn, unless --row or
+    --where chooses.
 
     \b
     zeroevidence plot --list

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -116,27 +116,6 @@ class RecognitionInputs:
             with naming_file(self.recognised):
                 rows += evaluate_classes(read_classes(self.emotions), read_classes(self.recognised), **settings)
         return rows
-
-    def recognise_original(
-        self, speakers: Mapping[str, str] | None, options: Options, run: Run, corpus: Corpus
-    ) -> list[Evaluation]:
-        """Return the row of the words of the original speech, which the recogniser is run on, too; none without one.
-
-        Parameters
-        ----------
-        speakers
-            Speaker of each utterance.
-        options
-            How to measure.
-        run
-            Seed, level and progress.
-        corpus
-            The original speech.
-        """
-        if self.recogniser is None:
-            return []
-        transcripts = replace(self, emotions=None, recognised=None)
-        return transcripts.evaluate(speakers, {"system": UNPROTECTED}, "original", options, run, corpus)
 
     def _recognise(self, transcripts: Mapping[str, str], corpus: Corpus | None, run: Run) -> dict[str, str]:
         """Run the recogniser on the utterances that there are transcripts of."""

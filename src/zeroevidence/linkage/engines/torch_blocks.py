@@ -117,13 +117,6 @@ def parts(rows: int, dim: int) -> list[slice]:
     return [slice(start, min(rows, start + step)) for start in range(0, rows, step)]
 
 
-def upload(side: VectorSet, rows: IntArray, device: Any) -> Any:
-    """Vectors in double precision on the device, checked and, for cosine, of length one."""
-    x, good = doubled(staged(side.vectors[rows], device), cosine=side.cosine)
-    # reading them on the host raises an error that says what is wrong, if anything is
-    return x if bool(good.all()) else torch.from_numpy(side.take(rows)).to(device)
-
-
 def room(size: int, device: Any) -> bool:
     """Return whether that many bytes of vectors may stay on the device."""
     if device.type != "cuda":
@@ -145,20 +138,12 @@ class DeviceVectors:
         itemsize = self.side.vectors.dtype.itemsize if self.side.vectors.dtype.name in _STORED else 8
         return room(self.side.count * self.side.dim * itemsize, self.device)
 
-    def read(self, rows: slice) -> tuple[Any, Any]:
-        """A run of vectors in double precision, and which of them are good."""
-        raw = staged(self.side.vectors[rows], self.device) if self._raw is None else self._raw[rows]
-        return doubled(raw, cosine=self.side.cosine)
-
-    def take(self, rows: Any) -> Any:
-        """Some vectors in double precision; `rows` are on the device."""
-        raw = staged(self.side.vectors[rows.cpu().numpy()], self.device) if self._raw is None else self._raw[rows]
-        return doubled(raw, cosine=self.side.cosine)[0]
-
-    def check(self) -> None:
-        """Read all vectors on the host, which raises an error that says what is wrong, if anything is."""
-        for start, stop in self.side.blocks():
-            self.side.read(start, stop)
+    def read(self, rows: Any) -> tuple[Any, Any]:
+        """Some vectors in double precision, and which of them are good; `rows` are a run, or are on the device."""
+        if self._raw is not None:
+            return doubled(self._raw[rows], cosine=self.side.cosine)
+        here = rows if isinstance(rows, slice) else rows.cpu().numpy()
+        return doubled(staged(self.side.vectors[here], self.device), cosine=self.side.cosine)
 
 
 _PRODUCTS = {"cpu": 1 << 22, "cuda": 1 << 28}  # products held at once
@@ -191,8 +176,8 @@ def torch_moments(enrol: VectorSet, device: str | None = None) -> DeviceMoments:
         first += block.sum(0)
         second += block.T @ block
         longest = torch.maximum(longest, torch.linalg.vector_norm(block, dim=1).max())
-    if not bool(fine):
-        held.check()
+    for start, stop in () if bool(fine) else enrol.blocks():
+        enrol.read(start, stop)  # raises an error that says what is wrong, if anything is
     mean = first / enrol.count
     covariance = second / enrol.count - torch.outer(mean, mean)
     return DeviceMoments(enrol.count, centre, mean.cpu().numpy(), covariance.cpu().numpy(), float(longest), [held])
@@ -265,8 +250,10 @@ class TorchLinker:
     def terms(self, rows: IntArray) -> tuple[evidence.RowTerms, Any, Any]:
         """Closed-form terms of trials on the host; their vectors and those of their true identities on the device."""
         plan = self.plan
-        x = upload(plan.trial, rows, self.device)
-        mated = self.enrol.take(sent(plan.mated[rows], self.device)) - self.centre
+        x, good = doubled(staged(plan.trial.vectors[rows], self.device), cosine=plan.trial.cosine)
+        if not bool(good.all()):  # reading them on the host raises an error that says what is wrong, if anything is
+            x = torch.from_numpy(plan.trial.take(rows)).to(self.device)
+        mated = self.enrol.read(sent(plan.mated[rows], self.device))[0] - self.centre
         here = self.terms_of(x, mated, sent(plan.weight[rows], self.device))
         terms = evidence.RowTerms(*(_host(getattr(here, name)) for name in evidence.TERMS))
         spoilt = np.flatnonzero(terms.doubtful)
@@ -344,17 +331,11 @@ class TorchBlock:
 
 def cuda_present() -> bool:
     """Return whether torch finds a CUDA device; without a driver torch is not imported, which takes seconds."""
-    return present("torch") and _cuda_driver() and bool(torch.cuda.is_available())
-
-
-def _cuda_driver() -> bool:
-    for name in ("libcuda.so.1", "nvcuda.dll"):
-        try:
-            ctypes.CDLL(name)
-        except OSError:
-            continue
-        return True
-    return False
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return present("torch") and bool(torch.cuda.is_available())
 
 
 @register

@@ -133,7 +133,7 @@ class TritonRows:
         computed = []
         for part in parts(len(rows), linker.width):
             x, good = doubled(raw[self.order[part]], cosine=plan.trial.cosine)
-            mated = linker.enrol.take(self.mated[part]) - linker.centre
+            mated = linker.enrol.read(self.mated[part])[0] - linker.centre
             terms = linker.terms_of(x, mated, weight[part])
             length = torch.linalg.vector_norm(x, dim=1).clamp_min(1e-300)
             self.x[part, : plan.trial.dim] = x / length[:, None]

@@ -41,10 +41,10 @@ class _Check:
 def check(folder: str, asked: _Check, run: Run) -> None:
     """List every problem of the data of a VoicePrivacy kit as `file:line: reason`, before hours of evaluation.
 
-    FOLDER is the kit, or its data folder. Every data set of original speech must have an anonymised one with the same
-    utterances, of about the same length and the same sample rate, none of them silent. The people of the keys must be
-    enrolled, and attackers must be trained on other people. Exits with 3 if there is a problem, with 0 if there is
-    none.
+    FOLDER is the kit, or its data folder. Every data set of original speech must have an anonymised one, <set>SUFFIX,
+    with the same utterances, of one channel, about the same length and the same sample rate, none of them silent. The
+    labels of the keys must be valid, their people enrolled, and attackers trained on other people. Exits with 3 if
+    there is a problem, with 0 if there is none.
 
     \b
     zeroevidence kit check Voice-Privacy-Challenge-2024 --suffix _mcadams
