@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.auditing.people import corpus
+from zeroevidence.attack.attackers import find_attacker
 from zeroevidence.attack.backends.cosine import Cosine
 from zeroevidence.auditing import AuditOptions, EmbeddingSets, audit, content_cues
 from zeroevidence.auditing.content_cues import (
@@ -20,7 +21,7 @@ from zeroevidence.auditing.content_cues import (
     read_words,
 )
 from zeroevidence.auditing.protected_speech import AuditedSpeech, LeftOut
-from zeroevidence.auditing.step_attack import score_trials
+from zeroevidence.auditing.step_attack import FittedBackend, run_step, score_trials
 from zeroevidence.data.corpus import Corpus, Utterance
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, MissingExtra
@@ -200,3 +201,14 @@ def test_development_people_choose_the_closest_recording_of_people_with_two_voic
         (row,) = (row for row in from_json(to_json(result.rows)) if row.about.role == "attack")
         assert row.about.spent.draws.compared == compared
         assert ("closest" in result.cards[-1].enrolment) == (compared == "closest")
+
+
+@pytest.mark.parametrize(("more", "compared"), [(1e-9, "mean"), (1e-3, "closest")])
+def test_rounding_chooses_no_attacker(more, compared, monkeypatch):
+    bits = iter([1.0, 1.0 + more])
+    monkeypatch.setattr("zeroevidence.auditing.step_attack.disclosure_and_error", lambda _: (next(bits), 0.0))
+    embeddings, split, role = corpus(people=12, each=8, dimension=4, noise=0.3)
+    sets = EmbeddingSets.from_roles(embeddings, split, role)
+    candidates = [FittedBackend(Cosine(centre=False))]
+    result = run_step(find_attacker("ignorant"), "cosine", "mine", {"original": sets, "anonymised": sets}, candidates)
+    assert result.draws.compared == compared

@@ -18,7 +18,7 @@ from zeroevidence.data.embeddings import Embeddings, require_speakers, row_numbe
 from zeroevidence.data.matrix import FoldedScores, ScoreMatrix, closed_set_search
 from zeroevidence.data.threat import Material, ThreatModel
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.finding.chance import DevelopmentResult, choose
+from zeroevidence.evaluation.finding.chance import EQUAL_BITS, DevelopmentResult, choose
 from zeroevidence.evaluation.rows.about import AveragedLevel, Comparison, DrawUse
 from zeroevidence.evaluation.searches import disclosure_with_error
 
@@ -115,7 +115,7 @@ def run_step(
         use = DrawUse(training=fitted.draws, enrolment=draws, level=level, compared=compared)
         dev = score_trials(fitted.backend, dev_enrol.part_draws("dev_enrol"), dev_trial.dev_trial, use)
         bits, error = disclosure_and_error(dev)
-        if best is None or bits > best.development:
+        if best is None or bits > best.development + EQUAL_BITS:
             enrolled = enrol.part_draws("eval_enrol")
             scores = score_trials(fitted.backend, enrolled, sides[model.trial].eval_trial, use)
             best = FoldResult(step, (encoder,), fitted.backend, scores, dev, bits, len(uses), use, error=error)
@@ -131,7 +131,7 @@ def fuse(results: Sequence[FoldResult], *, seed: int = 0) -> FoldResult:
     chance. Weights, which are shrunk and not negative, do not depend on such a choice.
     """
     strongest: dict[tuple[str, ...], FoldResult] = {}
-    for result in sorted(results, key=lambda result: -result.development):
+    for result in sorted(results, key=lambda result: -round(result.development / EQUAL_BITS)):
         strongest.setdefault(result.encoders, result)
     parts = [result for result in results if len(strongest) == 1 or result is strongest[result.encoders]]
     return replace(fuse_parts(parts, seed=seed), settings=sum(result.settings for result in results))

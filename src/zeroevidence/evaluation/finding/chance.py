@@ -22,6 +22,7 @@ Choice: TypeAlias = Literal[
 ]
 _SETTING = ("dataset", "split", "sex", "encoder", "backend")
 PEOPLE_LABELS = ("dataset", "split", "sex")  # of the people that a row is about
+EQUAL_BITS = 1e-6  # smaller differences are rounding, which differs between processors and must choose nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,12 +211,19 @@ def choose(attackers: Sequence[DevelopmentResult]) -> int:
     2
     >>> choose([DevelopmentResult(4.1, 0.05), DevelopmentResult(3.8, 0.2), DevelopmentResult(4.0, 0.2, fused=True)])
     0
+    >>> choose([DevelopmentResult(4.1), DevelopmentResult(4.1 + 1e-12)])
+    0
     """
     numbers = range(len(attackers))
-    best = max(numbers, key=lambda i: attackers[i].bits)
-    least = attackers[best].bits - attackers[best].error
+    best = _first_of_most(attackers, numbers)
+    least = attackers[best].bits - attackers[best].error - EQUAL_BITS
     fused = [i for i in numbers if attackers[i].fused and attackers[i].bits >= least]
-    return max(fused, key=lambda i: attackers[i].bits) if fused else best
+    return _first_of_most(attackers, fused) if fused else best
+
+
+def _first_of_most(attackers: Sequence[DevelopmentResult], numbers: Sequence[int]) -> int:
+    most = max(attackers[i].bits for i in numbers)
+    return next(i for i in numbers if attackers[i].bits >= most - EQUAL_BITS)
 
 
 def development_results(rows: Sequence[Evaluation], numbers: Sequence[int]) -> list[DevelopmentResult] | None:

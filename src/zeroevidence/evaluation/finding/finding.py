@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import log2
 
 from zeroevidence.evaluation.finding.chance import (
+    EQUAL_BITS,
     PEOPLE_LABELS,
     Chance,
     Choice,
@@ -87,7 +88,7 @@ def _choice(rows: Sequence[Evaluation], attempts: Sequence[int], best: int) -> C
         return "evaluated"
     most = max(result.bits for result in results)
     if best == attempts[choose(results)]:
-        return "development" if rows[best].about.development == most else "fused"
+        return "fused" if (rows[best].about.development or 0.0) < most - EQUAL_BITS else "development"
     return "fused-beyond-chance" if rows[best].about.fused else "development-beyond-chance"
 
 
