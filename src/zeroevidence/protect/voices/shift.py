@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-import scipy.fft
+import scipy  # whose parts are imported when they are used, which takes a third of a second
 from numpy.typing import NDArray
 
 from zeroevidence._typing import FloatArray, IntArray
