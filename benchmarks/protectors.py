@@ -21,7 +21,8 @@ The strings of digits in `../shared/data/audiomnist` are measured with `--record
 `onevoice` has learned what people sound like from 60 of speechocean762, so words are heard from people of whom it has
 heard none: the 45 that are evaluated in `draws.py`.
 
-`table` prints a Markdown table of what WORK holds, and `front` draws it. `listen` draws spectrograms of ten recordings
+`table` prints a Markdown table of what WORK holds, and `front` draws it. "Words alone" is what the best attacker learns
+who reads the texts that the corpus has, and hears nothing. `listen` draws spectrograms of ten recordings
 and prints what is heard in them. `parts` prints what the best attackers with each kind of encoder learn, and what the
 strongest one learns about people whom `onevoice` has heard and about others. `speed` prints the processor time of each
 protector and of all cues, with one thread, over that of `mcadams` in the same run: WAVE is an audio file; without it,
@@ -203,7 +204,9 @@ def results(work: Path) -> list[dict]:
                 before = words[0]["wer"] if words else None
                 opinion = opinions[0]["mos"] if opinions else None
                 lines.append({"title": UNTOUCHED, "row": control, "wer": before, "opinion": opinion, **common})
+            texts = [rows[number] for number in finding.attempts if rows[number].labels.get("encoder") == "cue:words"]
             facts = {
+                "texts": max(texts, key=lambda each: each.number("alid")).metrics["alid"] if texts else None,
                 "wer": words[-1]["wer"] if words else None,
                 "before": words[0]["wer"] if words else None,
                 "opinion": opinions[-1]["mos"] if opinions else None,
@@ -253,7 +256,7 @@ def limits(result, factor: float, digits: int) -> str:
 
 def table(work: Path) -> None:
     titles = (
-        *("ALID [bit]", "top-1 [%]", "guessing [%]", "people named [%]", "more than chance"),
+        *("ALID [bit]", "top-1 [%]", "guessing [%]", "people named [%]", "more than chance", "words alone [bit]"),
         *("WER [%]", "of the original", "MOS", "refused", "s per s of speech"),
     )
     print(f"| protector | {' | '.join(titles)} |")
@@ -266,6 +269,7 @@ def table(work: Path) -> None:
             f"{100 / line['among']:.1f}",
             limits(row.metrics.get("people_named"), 100, 0),
             beaten,
+            limits(line.get("texts"), 1, 2),
             limits(line["wer"], 100, 0),
             f"{100 * line['before'].value:.0f}" if line.get("before") else "",
             limits(line["opinion"], 1, 1),
