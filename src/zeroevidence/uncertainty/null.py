@@ -138,25 +138,31 @@ def adjusted_p_values(tests: Sequence[tuple[float, Sequence[float]]]) -> list[fl
     values = values.reshape(len(tests), number + 1)
     # what is not defined is no sign of a leak where it was observed, and none of its absence elsewhere
     values = np.where(np.isnan(values), np.where(np.arange(number + 1) < number, np.inf, -np.inf), values)
-    distances = np.array([_distances(of_test) for of_test in values]).reshape(values.shape)
+    distances = _distances(values)
     largest = distances.max(axis=0, initial=-np.inf)
     return [float(np.mean(largest >= of_test[-1] - _HAIR)) for of_test in distances]
 
 
 def _distances(values: FloatArray) -> FloatArray:
-    """How many standard deviations of the others each value is above their mean.
+    """How many standard deviations of the others of its row each value is above their mean.
 
     Counts vary by whole steps, so that others may all be equal: the least deviation is that of one step of one value.
     """
     finite = np.isfinite(values)
-    centred = np.where(finite, values, 0.0)
-    centred -= np.where(finite, np.median(values[finite]) if finite.any() else 0.0, 0.0)
-    others = max(1, np.count_nonzero(finite) - 1)
-    mean = (centred.sum() - centred) / others
-    variance = np.maximum(0.0, ((centred**2).sum() - centred**2) / others - mean**2)
-    steps = np.diff(np.unique(values[finite]))
-    least = float(np.median(steps)) / np.sqrt(len(values)) if len(steps) else 1.0
-    return np.where(finite, (centred - mean) / np.maximum(np.sqrt(variance), least), values)
+    centred = np.where(finite, values - _row_medians(np.where(finite, values, np.nan)), 0.0)
+    others = np.maximum(1, np.count_nonzero(finite, axis=1, keepdims=True) - 1)
+    mean = (centred.sum(axis=1, keepdims=True) - centred) / others
+    variance = np.maximum(0.0, ((centred**2).sum(axis=1, keepdims=True) - centred**2) / others - mean**2)
+    steps = np.diff(np.sort(np.where(finite, values, np.nan), axis=1), axis=1)
+    least = _row_medians(np.where(steps > 0.0, steps, np.nan)) / np.sqrt(values.shape[1])
+    return np.where(finite, (centred - mean) / np.maximum(np.sqrt(variance), np.where(least > 0.0, least, 1.0)), values)
+
+
+def _row_medians(values: FloatArray) -> FloatArray:
+    """Medians of the rows, of which not a number is no part; 0 where nothing else is in one."""
+    ordered, n = np.sort(values, axis=1), np.count_nonzero(~np.isnan(values), axis=1)[:, None]
+    low, high = (np.take_along_axis(ordered, np.maximum(middle, 0), axis=1) for middle in ((n - 1) // 2, n // 2))
+    return np.where(n > 0, (low + high) / 2.0, 0.0)
 
 
 def _rounded(value: float) -> float:
