@@ -204,7 +204,7 @@ def results(work: Path) -> list[dict]:
                 before = words[0]["wer"] if words else None
                 opinion = opinions[0]["mos"] if opinions else None
                 lines.append({"title": UNTOUCHED, "row": control, "wer": before, "opinion": opinion, **common})
-            texts = [rows[number] for number in finding.attempts if rows[number].labels.get("encoder") == "cue:words"]
+            texts = [rows[number] for number in finding.attempts if rows[number].about.words]
             facts = {
                 "texts": max(texts, key=lambda each: each.number("alid")).metrics["alid"] if texts else None,
                 "wer": words[-1]["wer"] if words else None,

@@ -19,6 +19,7 @@ from zeroevidence.attack.attackers import RANDOM_VECTORS, UNPROTECTED_SPEECH, At
 from zeroevidence.attack.backends import Backend, make_backend
 from zeroevidence.attack.ladder import Adapter, LadderStep
 from zeroevidence.auditing import step_attack
+from zeroevidence.auditing.content_cues import WORDS
 from zeroevidence.auditing.embedding_sets import EncodedSpeech, LearningCurve, noise_like, required_speech
 from zeroevidence.auditing.options import AuditOptions
 from zeroevidence.auditing.step_attack import AttackResult, FailedAttack, FoldResult, Sides
@@ -227,6 +228,7 @@ class AttackPlan:
             fused, spent = any(fold.parts for fold in result.folds), self._spent(model, result)
             bits, error = result.development, result.error
             about = replace(about, development=bits, development_error=error, fused=fused, spent=spent)
+            about = replace(about, words=result.encoders == (WORDS.encoder,))
         # Of few people the exchanges do not depend on the seed, nor do splits: a verdict near the level would.
         seed = self.run.seed if result.splits == 1 else 0
         run, options = Run(seed, self.run.level), self.options.measuring  # all that other processes need

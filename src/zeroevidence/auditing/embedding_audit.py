@@ -14,7 +14,6 @@ from zeroevidence.attack.cues import cue_columns
 from zeroevidence.attack.ladder import LADDER
 from zeroevidence.auditing import embedding_sets, row_flags
 from zeroevidence.auditing.attack_plan import AttackPlan, AttackRows
-from zeroevidence.auditing.content_cues import WORDS
 from zeroevidence.auditing.embedding_sets import EmbeddingSets, EncodedSpeech, LearningCurve
 from zeroevidence.auditing.encoders import ALL_CUES
 from zeroevidence.auditing.options import AuditOptions
@@ -227,7 +226,7 @@ def audit_folds(
     sessions = row_flags.session_flags([encoders[0].anonymised for encoders in folds])
     drawn = row_flags.draw_flags(change, row_flags.pitch_change(cues))
     rows = row_flags.flag_attacks(rows, *drawn, *same, *sessions, *row_flags.failure_flags(failed))
-    rows = row_flags.with_words_flags(row_flags.with_room_flags(rows), WORDS.encoder)
+    rows = row_flags.with_words_flags(row_flags.with_room_flags(rows))
     number = findings(rows)[0].strongest
     rows = row_flags.with_choice_flags(rows, findings(rows)[0])
     protocols, over_enrolment = try_protocols(plan, results, number)

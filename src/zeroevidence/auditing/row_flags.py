@@ -343,12 +343,12 @@ def failure_flags(failed: Sequence[FailedAttack]) -> list[Flag]:
     return [flag("attacks-failed", count=count, were="was" if len(failed) == 1 else "were", names=names)]
 
 
-def with_words_flags(rows: Sequence[Evaluation], encoder: str) -> list[Evaluation]:
-    """Return the rows, attacks with a warning where one by the words alone, under this name, finds people."""
+def with_words_flags(rows: Sequence[Evaluation]) -> list[Evaluation]:
+    """Return the rows, attacks with a warning where one by the words alone finds people."""
     tests = [
         (row, chance.p_value)
         for row, chance in zip(rows, chances(rows), strict=True)
-        if row.about.role == "attack" and row.labels.get("encoder") == encoder and chance.beaten
+        if row.about.words and chance.beaten
     ]
     row, p_value = max(tests, key=lambda test: test[0].about.development or 0.0, default=(None, None))
     if row is None or p_value is None:

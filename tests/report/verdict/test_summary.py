@@ -269,6 +269,9 @@ def test_what_was_not_tested_is_said(against):
     rooms = "what rooms and microphones give away"
     assert rooms in text(alone)
     assert rooms not in text(alone, search_row(about=replace(against.lazy, role="room")))
+    words = search_row(about=replace(against.informed, words=True))
+    assert "what is said" in text(*everybody).split("Not tested: ")[1]
+    assert "what is said" not in text(*everybody, words).split("Not tested: ")[1]
 
 
 def test_bounds_and_unnamed_systems(against):

@@ -196,6 +196,8 @@ class About:
         What was enrolled, tried and searched, where it is known.
     protection
         How the speech was protected, where that is known.
+    words
+        Whether the attacker had the words alone, and no voice.
 
     Examples
     --------
@@ -222,6 +224,7 @@ class About:
     speech: Training | None = None
     protocol: Protocol | None = None
     protection: Protection | None = None
+    words: bool = False
 
     @classmethod
     def against(cls, threat: ThreatModel) -> About:

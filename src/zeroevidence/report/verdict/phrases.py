@@ -65,7 +65,7 @@ class Verdict:
 
 def paragraph(sentences: Sequence[str], level: float) -> str:
     """The sentences as one text; several limits hold each by itself and not all at once."""
-    text = " ".join(sentences)
+    text = " ".join(filter(None, sentences))
     limits = text.count(f"{level_text(level)} interval") + text.count(f"{level_text(level)} confidence")
     return f"{text} Each interval or limit holds by itself, not all of them together." if limits > 1 else text
 

@@ -336,7 +336,7 @@ def _attackers(finding: Finding) -> str:
 
 
 def not_tested(finding: Finding) -> str:
-    """Return what the attackers did not try."""
+    """Return what the attackers did not try; nothing where they tried all that is known here."""
     row, missing = finding.row, []
     if not row.about.is_bound:
         unknown = row.about.is_training_unknown
@@ -347,5 +347,6 @@ def not_tested(finding: Finding) -> str:
         missing.append("several recordings of one person together")
     if finding.rooms == (None, None):
         missing.append("what rooms and microphones give away")
-    missing.append("what is said, which may name a person by itself")
-    return f"Not tested: {'; '.join(missing)}."
+    if not any(finding.rows[number].about.words for number in finding.attempts):
+        missing.append("what is said, which may name a person by itself")
+    return f"Not tested: {'; '.join(missing)}." if missing else ""
