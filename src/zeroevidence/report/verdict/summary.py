@@ -297,7 +297,8 @@ def _instead(finding: Finding) -> str:
         )
     if _names_people(finding):
         return f"No protector here leaves less: leave out {_of_named(finding)}, and measure again."
-    if protection is not None and protection.recognises:
+    by_words = any(finding.rows[i].about.words and finding.chance[i].beaten for i in finding.attempts)
+    if protection is not None and protection.recognises and not by_words:
         return (
             "No protector here leaves less: give it transcripts (anonymise --transcripts FILE), so that misheard words "
             "tell nothing, and measure again."
