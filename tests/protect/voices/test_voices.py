@@ -251,11 +251,12 @@ def test_spellings_of_voice_protectors_can_be_read_and_are_on_the_page():
 def test_what_protectors_leave_agrees_with_the_audits_on_the_page():
     page = (DOCS / "protectors.md").read_text(encoding="utf-8")
     tables = [block for block in page.split("\n\n") if block.startswith("| protector | ALID [bit] |")]
-    assert len(tables) >= 2
+    with_all = 0
     for table in tables:
         bits = {name: float(text) for name, text in re.findall(r"^\| ([a-z-]+) \| (\S+) \(", table, re.MULTILINE)}
         order = {
             name: get_args(Leaves).index(VOICE_PROTECTORS[name].leaves) for name in bits if name in VOICE_PROTECTORS
         }
-        assert {"mcadams", "onevoice", "cascade"} <= set(order)
+        with_all += {"mcadams", "onevoice", "cascade"} <= set(order)
         assert all(bits[first] > bits[other] for first in order for other in order if order[first] < order[other])
+    assert with_all >= 2
