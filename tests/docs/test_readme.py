@@ -118,7 +118,7 @@ def test_the_shares_are_those_of_the_demo(shared_demo, capsys):
 
 @slow
 def test_the_first_lines_are_those_of_the_demo(shared_demo, capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("COLUMNS", "100")
     shown = re.search(r"zeroevidence demo\n```\n\n```text\n(.*?)```", README, re.DOTALL)[1]
     with pytest.raises(SystemExit, match="0"):
         main(["demo"])
