@@ -1,5 +1,7 @@
 """What a release says of itself: version, authors, supported versions, the stages of CI; in all places the same."""
 
+import importlib.util
+import os
 import re
 import subprocess
 import tomllib
@@ -9,6 +11,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
 
+from tests.conftest import NOT_INSTALLABLE
 from zeroevidence import __version__
 from zeroevidence.report.bibliography import bibtex
 
@@ -99,6 +102,16 @@ def test_pythons_of_the_page_are_those_of_the_workflow():
     versions = [entry.rpartition(" ")[2] for entry in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", entry)]
     assert versions == ["3.11"]
     assert PROJECT["requires-python"] == ">=3.11"
+
+
+def test_what_ci_lacks_is_skipped_with_a_reason():
+    """Where everything must be there, a part without which a test skips is one that README's test command installs."""
+    if not os.environ.get("ZEROEVIDENCE_REQUIRE_ALL"):
+        pytest.skip("not all parts must be on this machine")
+    tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
+    names = {name.partition(".")[0] for name in re.findall(r'importorskip\("([\w.]+)"\)', tests)}
+    assert "soundfile" in names
+    assert {name for name in names if importlib.util.find_spec(name) is None} <= set(NOT_INSTALLABLE)
 
 
 def test_the_workflow_runs_the_stages_there_are():

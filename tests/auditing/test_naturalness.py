@@ -120,7 +120,7 @@ def test_weights_of_another_version_are_refused(monkeypatch, tmp_path):
 
 def test_the_model_prefers_clean_speech(shared):
     """On real speech, noise and clipping lower the score, and no torchaudio is left behind."""
-    pytest.importorskip("xls_r_sqa")
+    pytest.importorskip("xls_r_sqa", reason="the extra naturalness is not installed")
     load_judge.cache_clear()
     if not can_judge():
         pytest.skip("distillmos is not installed")

@@ -131,8 +131,10 @@ def fuse(results: Sequence[FoldResult], *, seed: int = 0) -> FoldResult:
     chance. Weights, which are shrunk and not negative, do not depend on such a choice.
     """
     strongest: dict[tuple[str, ...], FoldResult] = {}
-    for result in sorted(results, key=lambda result: -round(result.development / EQUAL_BITS)):
-        strongest.setdefault(result.encoders, result)
+    for result in results:
+        other = strongest.get(result.encoders)
+        if other is None or result.development > other.development + EQUAL_BITS:
+            strongest[result.encoders] = result
     parts = [result for result in results if len(strongest) == 1 or result is strongest[result.encoders]]
     return replace(fuse_parts(parts, seed=seed), settings=sum(result.settings for result in results))
 
