@@ -108,6 +108,27 @@ def without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def few_replicates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Intervals and nulls of a few replicates, for tests of what stands beside them."""
+    from zeroevidence.evaluation import Options, resampling
+
+    def capped(function: Callable[..., Any]) -> Callable[..., Any]:
+        def with_few(*arguments: Any, **more: Any) -> Any:
+            few = (
+                replace(each, intervals=min(each.intervals, 10), null=min(each.null, 10))
+                if isinstance(each, Options)
+                else each
+                for each in arguments
+            )
+            return function(*few, **more)
+
+        return with_few
+
+    for name in ("replicate", "begin_null", "with_nulls"):
+        monkeypatch.setattr(resampling, name, capped(getattr(resampling, name)))
+
+
+@pytest.fixture
 def shared_demo(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Audits of the bundled data are computed by the first test, in whichever process, that asks for them."""
     from zeroevidence import sample

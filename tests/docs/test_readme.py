@@ -58,7 +58,7 @@ def write_voices(path):
 
 
 @pytest.fixture
-def files(tmp_path, monkeypatch):
+def files(tmp_path, monkeypatch, few_replicates):
     """What the commands of README name."""
     monkeypatch.setattr("zeroevidence.auditing.corpus_audit.load_extractor", lambda name, **_: Spectrum())
     few = {

@@ -49,15 +49,18 @@ def data():
 
 
 @pytest.fixture(scope="module")
-def choice(data):
-    return search(data, "sex", Limit.parse("eer=+5%"), {kind: {} for kind in KINDS}, run=Run(cores=1))
+def cached(tmp_path_factory):
+    return Run(cores=1, cache=tmp_path_factory.mktemp("cache"))
 
 
-def test_what_was_fitted_before_an_interruption_is_not_fitted_again(data, choice, tmp_path, monkeypatch):
-    run, limit = Run(cores=1, cache=tmp_path), Limit.parse("eer=+5%")
-    assert search(data, "sex", limit, {kind: {} for kind in KINDS}, run=run) == choice
+@pytest.fixture(scope="module")
+def choice(data, cached):
+    return search(data, "sex", Limit.parse("eer=+5%"), {kind: {} for kind in KINDS}, run=cached)
+
+
+def test_what_was_fitted_before_an_interruption_is_not_fitted_again(data, choice, cached, monkeypatch):
     monkeypatch.setattr("zeroevidence.protect.choice.fit_protector", None)
-    assert search(data, "sex", limit, {kind: {} for kind in KINDS}, run=run) == choice
+    assert search(data, "sex", Limit.parse("eer=+5%"), {kind: {} for kind in KINDS}, run=cached) == choice
 
 
 def eers_at(data, kind, level):

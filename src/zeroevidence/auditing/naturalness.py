@@ -63,8 +63,8 @@ def load_judge() -> Callable[[Wave], float]:
     InputError
         Where its weights are not those of the version that is known.
     """
+    _WHEEL.file(*_WEIGHTS, extra=_EXTRA, needed_for=_NEEDED_FOR)  # first: importing torch takes seconds
     torch = optional("torch", _EXTRA, _NEEDED_FOR)
-    _WHEEL.file(*_WEIGHTS, extra=_EXTRA, needed_for=_NEEDED_FOR)
     with contextlib.redirect_stdout(io.StringIO()):  # it says where its weights are
         model = _import_model().ConvTransformerSQAModel().eval()
 
