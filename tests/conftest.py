@@ -124,6 +124,7 @@ def few_replicates(monkeypatch: pytest.MonkeyPatch) -> None:
 
         return with_few
 
+    monkeypatch.setattr(resampling, "_HALVES", 2)
     for name in ("replicate", "begin_null", "with_nulls"):
         monkeypatch.setattr(resampling, name, capped(getattr(resampling, name)))
 

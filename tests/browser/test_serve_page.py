@@ -5,6 +5,8 @@ import signal
 import subprocess
 import sys
 from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -51,8 +53,17 @@ def open_report(page):
 
 
 @pytest.fixture(scope="module")
-def sample():
-    return next(row for row in sample_rows() if row.about.threat.name == "lazy-informed")
+def sample(tmp_path_factory):
+    """Bundled scores of ten people, with their key."""
+    row = next(row for row in sample_rows() if row.about.threat.name == "lazy-informed")
+    files = {}
+    for name in ("scores", "key"):
+        lines = Path(getattr(row, name)).read_text().splitlines(keepends=True)
+        people = sorted({line.split()[0] for line in lines})[:10]
+        own = (line for line in lines if {line.split()[0], line.split()[1].partition("_")[0]} <= set(people))
+        files[name] = tmp_path_factory.mktemp(name) / Path(getattr(row, name)).name
+        files[name].write_text("".join(own))
+    return SimpleNamespace(**files)
 
 
 def send(page, scores, key=None):
