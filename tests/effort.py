@@ -25,4 +25,5 @@ def repetitions(quick: int, full: int) -> int:
 def spread(values: list, quick: int) -> list:
     """Return parameters of a test: all in a full run, else `quick` of them, the first and the last included."""
     chosen = {round(at * (len(values) - 1) / max(quick - 1, 1)) for at in range(quick)}
-    return [value if at in chosen else pytest.param(value, marks=slow) for at, value in enumerate(values)]
+    rows = [value if isinstance(value, tuple) else (value,) for value in values]  # one parameter, or several
+    return [pytest.param(*row, marks=() if at in chosen else slow) for at, row in enumerate(rows)]

@@ -13,7 +13,7 @@ import click
 import numpy as np
 import pytest
 
-from tests.effort import FULL, slow
+from tests.effort import FULL, slow, spread
 from tests.faults import Copies
 from tests.onnx_bytes import model as onnx_model
 from tests.small_encoder import save_small_encoder
@@ -252,7 +252,7 @@ def test_a_second_process(names, command, run, whole, place, copies):
 
 
 @every_writer
-@pytest.mark.parametrize(("out", "err"), [("closed", "closed"), ("broken", "full"), ("full", "broken")][: 2 + FULL])
+@pytest.mark.parametrize(("out", "err"), spread([("closed", "full"), ("broken", "closed"), ("full", "broken")], 1))
 def test_streams_that_nobody_reads(names, command, out, err, run, whole, place):
     expected, open_streams = whole(names, command)
     home = place / f"{'-'.join(names)}-{out}"

@@ -139,9 +139,10 @@ def test_limits_of_simulated_people_are_those_of_evaluate():
 LEAKS = [("d_ece", 0.05), ("top1", 0.3), ("eer", 0.3)]
 
 
-@pytest.mark.parametrize("case", spread([(*leak, scenario) for leak in LEAKS for scenario in SCENARIOS], 2))
-def test_leak_is_what_was_stated_in_every_scenario(case):
-    name, value, scenario = case
+@pytest.mark.parametrize(
+    ("name", "value", "scenario"), spread([(*leak, scenario) for leak in LEAKS for scenario in SCENARIOS], 2)
+)
+def test_leak_is_what_was_stated_in_every_scenario(name, value, scenario):
     design = Design(24, scenario=scenario)
     assert truth(design, shift_of(design, name, value))[name] == pytest.approx(value, abs=0.005)
 

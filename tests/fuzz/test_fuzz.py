@@ -17,7 +17,7 @@ from tests.fuzz.seeds.targets import targets
 from zeroevidence.cli import cli
 from zeroevidence.measure.pairs.verification import eer as measured_eer
 
-CASES = int(os.environ.get("ZEROEVIDENCE_FUZZ") or repetitions(64, 640))
+CASES = int(os.environ.get("ZEROEVIDENCE_FUZZ") or repetitions(40, 640))
 PARTS = 16 if CASES >= 640 else 1  # so that many can run side by side
 
 

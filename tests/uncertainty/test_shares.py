@@ -5,6 +5,7 @@ import pytest
 from scipy import optimize, stats
 from scipy.special import betainc
 
+from tests.effort import spread
 from zeroevidence.uncertainty.shares import mean_share_limits, rate_share_limits
 
 
@@ -70,13 +71,16 @@ def held(rates, recordings, share, simulations=100):
 
 @pytest.mark.parametrize(
     ("rates", "recordings", "share"),
-    [
-        (lambda rng: np.full(12, 0.7), 2, 0.0),  # half of them are named in 2 of 2
-        (lambda rng: np.where(rng.random(30) < 0.1, 0.95, 1 / 30), 4, 0.1),
-        (lambda rng: np.where(rng.random(30) < 0.5, 0.85, 1 / 30), 4, 0.5),  # three of four are not yet named
-        (lambda rng: rng.beta(8.0, 2.0, 12), 6, stats.beta.sf(0.8, 8.0, 2.0)),
-        (lambda rng: np.full(30, 0.82), 10, 1.0),
-    ],
+    spread(
+        [
+            (lambda rng: np.full(12, 0.7), 2, 0.0),  # half of them are named in 2 of 2
+            (lambda rng: np.where(rng.random(30) < 0.1, 0.95, 1 / 30), 4, 0.1),
+            (lambda rng: np.where(rng.random(30) < 0.5, 0.85, 1 / 30), 4, 0.5),  # three of four are not yet named
+            (lambda rng: rng.beta(8.0, 2.0, 12), 6, stats.beta.sf(0.8, 8.0, 2.0)),
+            (lambda rng: np.full(30, 0.82), 10, 1.0),
+        ],
+        3,
+    ),
 )
 def test_limits_of_rates_hold(rates, recordings, share):
     assert (held(rates, recordings, share) >= 0.93).all()

@@ -278,9 +278,9 @@ def search(
 
     Examples
     --------
-    >>> people, sex = np.repeat(np.arange(24), 4).astype(str), np.repeat(np.tile(["f", "m"], 12), 4)
+    >>> people, sex = np.repeat(np.arange(16), 4).astype(str), np.repeat(np.tile(["f", "m"], 8), 4)
     >>> rng = np.random.default_rng(0)
-    >>> vectors = np.repeat(3.0 * rng.normal(size=(24, 6)), 4, axis=0) + rng.normal(size=(96, 6))
+    >>> vectors = np.repeat(3.0 * rng.normal(size=(16, 6)), 4, axis=0) + rng.normal(size=(64, 6))
     >>> data = Embeddings(vectors + 2.0 * (sex == "f")[:, None], None, people, {"sex": sex})
     >>> choice = search(data, "sex", Limit.parse("eer=+5%"), {"linear": {}, "leace": {}})
     >>> choice.within, choice.chosen.eer_apart <= choice.unprotected.eer + 0.05

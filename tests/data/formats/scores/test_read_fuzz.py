@@ -89,7 +89,7 @@ def judge(folder: Path, scores: bytes, key: bytes | None, form: str, key_form: s
 def test_damaged_files(tmp_path, form):
     rng = random.Random(form)
     read = 0
-    cases = repetitions(50, 250)
+    cases = repetitions(30, 250)
     for _ in range(cases):
         scores, key, *forms = valid(form, rng)
         for _ in range(rng.choice([0, 1, 1, 1, 2, 4])):
@@ -105,7 +105,7 @@ def test_damaged_files(tmp_path, form):
 def test_blocks_parsed_by_polars_are_what_the_line_reader_reads(form, monkeypatch):
     rng = random.Random(form)
     clean = 0
-    cases = repetitions(30, 150)
+    cases = repetitions(20, 150)
     for _ in range(cases):
         scores = valid(form, rng)[0]
         scores += 2 * (scores.partition(b"\n")[2] if form == "table" else scores)
