@@ -54,3 +54,7 @@ def test_a_figure_of_a_finished_result_needs_no_attacker(tmp_path):
     modules = loaded_by(f"from zeroevidence.cli import cli; cli({arguments}, standalone_mode=False)")
     assert "matplotlib" in modules
     assert not {"sklearn", "zeroevidence.auditing"} & modules
+
+
+def test_the_page_anonymises_without_attackers():
+    assert not {"sklearn", "torch", "zeroevidence.auditing"} & loaded_by("import zeroevidence.web.audits")

@@ -12,13 +12,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
-from zeroevidence.attack.ladder import Effort
-from zeroevidence.auditing import Audit, audit
-from zeroevidence.auditing.corpus_audit import audit_corpora
-from zeroevidence.auditing.options import AuditOptions
-from zeroevidence.auditing.protected_speech import read_speech
 from zeroevidence.data.corpus import SUFFIXES, UNDECODED
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.files import naming_file
@@ -37,6 +32,10 @@ from zeroevidence.run import Run
 from zeroevidence.web import MOST_FILES, request
 from zeroevidence.web.outcome import ANONYMISED, Findings, HeardRecording, Outcome
 from zeroevidence.web.request import JobProgress, JobRequest, Upload
+
+if TYPE_CHECKING:  # who only anonymises need not wait for attackers
+    from zeroevidence.attack.ladder import Effort
+    from zeroevidence.auditing import Audit
 
 _FILE_LISTS = ("wav.scp", "utterances.tsv")
 _TABLES = ("speakers.tsv", CARD, DIGESTS)
@@ -265,6 +264,10 @@ def place_speech(job: JobRequest, home: Path, run: Run) -> PlacedSpeech:
 
 def audit_speech(speech: PlacedSpeech, home: Path, run: Run) -> Findings:
     """Attack the recordings of each system, as the command `audit` does."""
+    from zeroevidence.auditing import AuditOptions
+    from zeroevidence.auditing.corpus_audit import audit_corpora
+    from zeroevidence.auditing.protected_speech import read_speech
+
     run.progress(request.WORK["speech"], "systems")
     places = request.speech_places(home)
 
@@ -283,6 +286,8 @@ def audit_speech(speech: PlacedSpeech, home: Path, run: Run) -> Findings:
 
 def audit_embeddings(job: JobRequest, home: Path, run: Run) -> Findings:
     """Attack the embeddings of each system."""
+    from zeroevidence.auditing import AuditOptions, audit
+
     run.progress(request.READING, "files")
     original = _read(job.original[0], job.speakers)
     systems = [_read(files[0], job.speakers) for files in job.systems]
