@@ -151,7 +151,8 @@ def _run(request: dict[str, Any], pipes: list[int]) -> None:
         elif number:
             os.dup2(pipes[number - 1], number)
         setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
-        if kind == "closed":
+    for number, name in enumerate(_NAMES):  # last: what is opened takes the first number that is free
+        if request.get(name) == "closed":
             os.close(number)
             setattr(sys, name, None)  # as Python begins then
     # no capability of root: what is read-only is so for everybody
