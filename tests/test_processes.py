@@ -252,7 +252,7 @@ def test_a_second_process(names, command, run, whole, place, copies):
 
 
 @every_writer
-@pytest.mark.parametrize(("out", "err"), spread([("closed", "full"), ("broken", "closed"), ("full", "broken")], 1))
+@pytest.mark.parametrize(("out", "err"), spread([("closed", "full"), ("broken", "closed"), ("full", "broken")], 2))
 def test_streams_that_nobody_reads(names, command, out, err, run, whole, place):
     expected, open_streams = whole(names, command)
     home = place / f"{'-'.join(names)}-{out}"

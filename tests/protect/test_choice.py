@@ -141,6 +141,8 @@ def aged(seed):
 
 def test_where_no_protector_keeps_to_the_limit():
     impossible, data = Limit("eer", 0.0), aged(seed=32)
+    with pytest.raises(InputError, match="no protector stays within eer=0%; the nearest is leace at strength 0"):
+        search(data, "sex", impossible, {"leace": {}})
     nearest = search(data, "sex", impossible, {"leace": {}}, nearest=True)
     assert (nearest.within, nearest.chosen.strength) == (False, 0.0)
     assert "no protector stays within eer=0%; leace" in choice_sentence(nearest)
