@@ -222,7 +222,7 @@ def main() -> None:
     made = [str(_ROOT / "scripts" / "make_speech.py"), str(options.work / "speech")]
     made += ["--people", str(options.people), "--utterances", str(options.utterances)]
     if options.corpus is None and _CORPUS not in measured.stages:
-        code = watch(made, measured, float("inf"), lambda: None, cache)
+        code = watch(made, measured, float("inf"), lambda: 0.0, cache)
     if not code and not measured.finished:
         command = ["audit", str(corpus), "--protect", options.protect, "--effort", options.effort, "-o", str(out)]
         command += ["--recogniser", "none"]
