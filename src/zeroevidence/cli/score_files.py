@@ -15,7 +15,7 @@ from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.results import is_result, refuse_unfinished
 from zeroevidence.evaluation.score_files import ScoreFile, ScorePaths, distinct_names, pool_files, score_files
 from zeroevidence.evaluation.utility import utility_in_folders
-from zeroevidence.forking import compute_in_copies
+from zeroevidence.parallel import compute_in_copies
 from zeroevidence.run import Each, Run, setting
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.optional import torch_threads
 from zeroevidence.protect.attributes import register_protector
-from zeroevidence.protect.attributes.flows import LatentClasses, class_log_likelihoods
-from zeroevidence.protect.attributes.flows.linear_map import LinearMap, LinearMapKind
+from zeroevidence.protect.attributes.flows import LatentClasses, LinearMap, LinearMapKind, class_log_likelihoods
 from zeroevidence.protect.attributes.moments import LabelledVectors, held_out_rows
 from zeroevidence.protect.attributes.networks import EXTRA, OnDevice, stored_state, torch
 from zeroevidence.protect.attributes.protector import EmbeddingProtector, check_scale
