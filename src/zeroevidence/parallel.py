@@ -153,8 +153,7 @@ def _workers(run: Run, *, threads: bool) -> Iterator[dict[str, Any]]:
         _let_managers_end()
         _has_workers = True  # they stay, and serve the next call at once
         warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")  # another takes its place
-        given = os.getpid(), Path.cwd(), _temporary_folder()
-        begin = {"initializer": begin_worker, "initargs": given}
+        begin = {"initializer": begin_worker, "initargs": (os.getpid(), Path.cwd(), _temporary_folder())}
         yield {"backend": "loky", "n_jobs": run.workers, "inner_max_num_threads": 1, **begin}
         return
     distributed = optional("distributed", "cluster", "a cluster")

@@ -215,8 +215,7 @@ class Transport(EmbeddingProtector):
         """Return the numbers of directions and components."""
         few = round(dimension**2 / (8 * (dimension + people))) if self.directions == "auto" else self.directions
         usual = min(max(_FEWEST, _PER_PERSON * people), _MOST)
-        many = usual if self.components == "auto" else self.components
-        return {"directions": few, "components": many}
+        return {"directions": few, "components": usual if self.components == "auto" else self.components}
 
     def _fit(self, data: moments.LabelledVectors) -> None:
         self._check_shares("shrinkage")

@@ -264,8 +264,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
 
     def _mapped(self, u: FloatArray, inverse: bool) -> FloatArray:
         """Return coordinates of which the first went through the network, in blocks."""
-        width = self.linear_map_.width
-        order = _coordinate_order(width, sum(densities.width for densities in self.evidence_))
+        order = _coordinate_order(self.linear_map_.width, sum(densities.width for densities in self.evidence_))
         dtype = torch.float64 if self.double_ else torch.float32
         result = u.copy()
         with torch.no_grad():

@@ -77,8 +77,7 @@ def held_out_rows(data: LabelledVectors, share: float, seed: int) -> BoolArray:
     for label in range(int(data.labels[:, 0].max()) + 1):
         people = np.unique(data.people[data.labels[:, 0] == label])
         if len(people) > 2:
-            chosen = rng.permutation(people)[: max(1, round(share * len(people)))]
-            held |= np.isin(data.people, chosen)
+            held |= np.isin(data.people, rng.permutation(people)[: max(1, round(share * len(people)))])
     return held
 
 

@@ -211,8 +211,7 @@ def _read_trials(
     names = options.names.of("scores", with_key=key is not None)
     score_table = detect.read_table(scores, "scores", options.format, names, problems, key=key_table)
     if score_table is not None and key is None:
-        named = isinstance(SCORE_FORMATS[score_table.format].text, Columns)
-        score_table = labelled_by_people(score_table, named=named)
+        score_table = labelled_by_people(score_table, named=isinstance(SCORE_FORMATS[score_table.format].text, Columns))
     if score_table is not None:
         score_table = _measured(score_table, options)
     listed = [problem for table in (score_table, key_table) if table is not None for problem in table.problems]
@@ -398,8 +397,7 @@ def _list_table(file: InputFile) -> Table:
 
 
 def _array_table(file: InputFile) -> Table:
-    hdf5 = file.kind == HDF5.name
-    scores = only_array(file) if hdf5 else load_arrays(file, "scores", ("scores",)).get("scores")
+    scores = only_array(file) if file.kind == HDF5.name else load_arrays(file, "scores", ("scores",)).get("scores")
     if scores is not None and scores.ndim == 2 and scores.shape[1] == 1:
         scores = scores[:, 0]
     if scores is None:
