@@ -23,10 +23,9 @@ from zeroevidence.data.formats.input_file import (
 )
 from zeroevidence.data.formats.lists import SpeakerList, read_speakers
 from zeroevidence.data.formats.scores import detect
+from zeroevidence.data.formats.scores.arrays import load_arrays, not_finite, only_array, score_table
 from zeroevidence.data.formats.scores.join import build_scores, compose_tables, join, one_class_problem
-from zeroevidence.data.formats.scores.labelled_arrays import only_array, score_table
 from zeroevidence.data.formats.scores.layout import HEAD, Table, labelled_by_people, sample_lines, with_measured_scores
-from zeroevidence.data.formats.scores.matrices import load_arrays, not_finite
 from zeroevidence.data.formats.scores.score_format import (
     AUTO,
     SCORE_FORMATS,

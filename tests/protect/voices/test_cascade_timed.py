@@ -7,9 +7,15 @@ import pytest
 
 from zeroevidence.protect import load_protector
 from zeroevidence.protect.voices import timed
-from zeroevidence.protect.voices.cascade import Cascade, with_language, with_transcripts
+from zeroevidence.protect.voices.cascade import (
+    Cascade,
+    TimedCascade,
+    align,
+    keep_timing,
+    with_language,
+    with_transcripts,
+)
 from zeroevidence.protect.voices.speech_models import RATE
-from zeroevidence.protect.voices.timed import TimedCascade, align, keep_timing
 
 HOP = 384
 
