@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from zeroevidence.protect import load_protector
-from zeroevidence.protect.voices import timed
+from zeroevidence.protect.voices import cascade
 from zeroevidence.protect.voices.cascade import (
     Cascade,
     TimedCascade,
@@ -36,7 +36,7 @@ def spectra(wave):
 
 @pytest.fixture(autouse=True)
 def ear(monkeypatch):
-    monkeypatch.setattr(timed, "load_networks", lambda: SimpleNamespace(vectors=spectra))
+    monkeypatch.setattr(cascade, "load_networks", lambda: SimpleNamespace(vectors=spectra))
 
 
 def heard(wave, hertz):
