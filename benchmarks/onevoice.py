@@ -1,18 +1,21 @@
 """What the protector `onevoice` leaves of a speaker, and of words.
 
-Four steps, so that the second can run on another machine, with a GPU and without the speech corpus:
+Steps, of which the second can run on another machine, with a GPU and without the speech corpus:
 
     python benchmarks/onevoice.py codes WORK --speech ../shared/data/speechocean
     python benchmarks/onevoice.py train WORK
     python benchmarks/onevoice.py audit WORK --draws DRAWS
     python benchmarks/onevoice.py words --speech ../shared/data/speechocean
+    python benchmarks/onevoice.py counts --speech ../shared/data/audiomnist
 
 `codes` keeps the codes of every recording, from which the protected speech follows (it needs the extra `onevoice`).
 `train` speaks them, keeps cues and what CAM++ makes of them, as it comes and trained on the 60 people to learn from.
 `audit` attacks with everything that `--effort full` has for these: DRAWS is the folder of `benchmarks/draws.py`, whose
 unprotected speech serves as the control, with the same people to learn from, to choose on and to evaluate. `words` lets
 Whisper base (the extra `recogniser`) hear recordings of the evaluated people, as they are and protected; none of them
-had a part in the training of the protector.
+had a part in the training of the protector. `counts` asks where codes tell people apart: the attacker sees only how
+often each code occurs in a recording, in all of it, where it is loud or where it is quiet, with each code once for as
+long as it lasts, and with the mean of each recording taken off before codes are chosen.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ import numpy as np
 
 SIZES = (512, 128)
 PITCH = 180.0
+QUIET = 30.0  # dB below the loudest frame of a recording
 
 
 def rows_of(speech: Path) -> list[dict[str, str]]:
@@ -159,14 +163,69 @@ def words(speech: Path, number: int) -> None:
         print(f"| {title} | {100 * errors[:3].sum() / errors[3]:.0f} |", flush=True)
 
 
+def counted(path: Path) -> dict[str, np.ndarray]:
+    """Square roots of how often each code occurs in a recording, one entry for each variant."""
+    from zeroevidence.protect.voices.onevoice import HOP, load_networks
+
+    wave, networks = load(path), load_networks()
+    vectors = networks.vectors(wave)
+    power = np.square(np.pad(wave, (0, len(vectors) * HOP - len(wave)))).reshape(-1, HOP).sum(axis=1)
+    loud = power > power.max() * 10.0 ** (-QUIET / 10.0)
+
+    def codes_of(frames: np.ndarray, size: int) -> np.ndarray:
+        book = networks._books[size]
+        return np.asarray(((book**2).sum(axis=1) - 2.0 * frames @ book.T).argmin(axis=1))
+
+    def share(codes: np.ndarray, size: int) -> np.ndarray:
+        return np.sqrt(np.bincount(codes, minlength=size) / max(len(codes), 1))
+
+    made = {}
+    for size in (512, 128, 32):
+        codes = codes_of(vectors, size)
+        made[f"{size} codes"] = share(codes, size)
+        if size != 512:
+            made[f"{size} codes, mean taken off"] = share(codes_of(vectors - vectors.mean(axis=0), size), size)
+        if size == 128:
+            made["128 codes, loud frames"] = share(codes[loud], size)
+            made["128 codes, quiet frames"] = share(codes[~loud], size)
+            made["128 codes, each once"] = share(codes[np.r_[True, np.diff(codes) != 0]], size)
+    return made
+
+
+def counts(speech: Path, recordings: int) -> None:
+    import zeroevidence as ze
+    from zeroevidence.data.formats.corpora import read_corpus
+
+    by_person: dict[str, list] = {}
+    for utterance in read_corpus(speech, draw=False):
+        by_person.setdefault(utterance.speaker, []).append(utterance)
+    chosen = [utterance for each in by_person.values() for utterance in each[:recordings]]
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        every = list(pool.map(counted, [utterance.path for utterance in chosen], chunksize=8))
+    ids, speakers = (np.array([getattr(each, field) for each in chosen]) for field in ("id", "speaker"))
+    measuring = ze.Options(intervals=400, null=0)
+    options = ze.AuditOptions(
+        attackers=("backend-informed",), backends=("whitened",), effort="quick", folds=3, measuring=measuring
+    )
+    sides = {name: ze.Embeddings(np.stack([each[name] for each in every]), ids, speakers) for name in every[0]}
+    print(f"{len(chosen)} recordings of {len(by_person)} people in {speech.name}")
+    print("| counts of | top-1 [%] | ALID [bit] |")
+    print("| --- | ---: | ---: |")
+    for name, side in sides.items():
+        row = ze.audit(side, side, options).strongest
+        cells = [draws._cell(row[measure], *form) for measure, *form in draws.FORMS[1:]]
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=("codes", "train", "audit", "words"))
+    parser.add_argument("step", choices=("codes", "train", "audit", "words", "counts"))
     parser.add_argument("work", type=Path, nargs="?")
     parser.add_argument("--speech", type=Path, default=Path("../shared/data/speechocean"))
     parser.add_argument("--draws", type=Path, help="The folder of benchmarks/draws.py.")
     parser.add_argument("--intervals", type=int, default=400, help="Replicates of intervals.")
     parser.add_argument("--number", type=int, default=100, help="Recordings that are heard.")
+    parser.add_argument("--recordings", type=int, default=8, help="Recordings of each person whose codes are counted.")
     arguments = parser.parse_args()
     if arguments.step == "codes":
         arguments.work.mkdir(parents=True, exist_ok=True)
@@ -175,6 +234,8 @@ def main() -> None:
         train(arguments.work)
     elif arguments.step == "audit":
         audit(arguments.work, arguments.draws, arguments.intervals)
+    elif arguments.step == "counts":
+        counts(arguments.speech, arguments.recordings)
     else:
         words(arguments.speech, arguments.number)
 

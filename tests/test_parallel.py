@@ -16,7 +16,7 @@ import pytest
 
 from tests.waiting import wait_until
 from zeroevidence.errors import InputError, MissingExtra, OutOfMemory
-from zeroevidence.parallel import _let_managers_end, compute_beside, compute_each
+from zeroevidence.parallel import _let_managers_end, compute_beside, compute_each, end_workers
 from zeroevidence.run import Run
 
 TWO = Run(cores=2)
@@ -41,6 +41,19 @@ def test_processes_compute_and_share_arrays() -> None:
     assert [value for _, value, _ in results] == list(range(8))
     assert os.getpid() not in {process for process, _, _ in results}
     assert not any(writeable for _, _, writeable in results)
+
+
+def test_workers_end_where_nobody_waits_for_them() -> None:
+    def processes() -> set[int]:
+        return set(compute_each(lambda _: os.getpid(), range(4), TWO))
+
+    before = processes()
+    unfinished = compute_each(lambda number: number, range(50), TWO)
+    assert next(unfinished) == 0
+    end_workers()
+    assert list(unfinished) == list(range(1, 50))
+    end_workers()
+    assert not before & processes()
 
 
 def test_workers_start_no_workers() -> None:

@@ -34,6 +34,8 @@ _ATTEMPTS = 3  # at a part whose worker of a cluster was lost
 _GLANCE = 1.0  # seconds between two looks at whether the parent process lives
 _LITTLE = 0.5  # seconds of work; a worker takes 0.6 s to start and as much again to import what it needs
 _is_worker = _has_workers = False
+_pool = threading.Lock()  # of the next number, and of the end of processes
+_served = 0  # calls that processes work for
 
 
 def compute_each(
@@ -139,10 +141,22 @@ def compute_beside(*tasks: Callable[[], Any]) -> list[Any]:
             raise
 
 
+def end_workers() -> None:
+    """End processes that wait for work, with all that they hold; the next call starts others, in about a second."""
+    global _has_workers
+    with _pool:
+        if not _has_workers or _served:
+            return
+        from joblib.externals.loky import get_reusable_executor
+
+        get_reusable_executor().shutdown(wait=True)
+        _has_workers = False
+
+
 @contextmanager
 def _workers(run: Run, *, threads: bool) -> Iterator[dict[str, Any]]:
     """Provide the settings of joblib; a cluster is left at the end unless its client was given."""
-    global _has_workers
+    global _has_workers, _served
     if run.scheduler is None:
         if threads:
             yield {"backend": "threading", "n_jobs": run.workers}
@@ -151,10 +165,15 @@ def _workers(run: Run, *, threads: bool) -> Iterator[dict[str, Any]]:
 
         mark_workers()
         _let_managers_end()
-        _has_workers = True  # they stay, and serve the next call at once
+        with _pool:
+            _has_workers, _served = True, _served + 1  # they stay, and serve the next call at once
         warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")  # another takes its place
         begin = {"initializer": begin_worker, "initargs": (os.getpid(), Path.cwd(), _temporary_folder())}
-        yield {"backend": "loky", "n_jobs": run.workers, "inner_max_num_threads": 1, **begin}
+        try:
+            yield {"backend": "loky", "n_jobs": run.workers, "inner_max_num_threads": 1, **begin}
+        finally:
+            with _pool:
+                _served -= 1
         return
     distributed = optional("distributed", "cluster", "a cluster")
     is_client = hasattr(run.scheduler, "submit")

@@ -45,7 +45,7 @@ from zeroevidence.errors import InputError, MissingExtra, UsageError
 from zeroevidence.evaluation.people import with_seconds
 from zeroevidence.evaluation.rows.about import Protection
 from zeroevidence.evaluation.rows.evaluation import Evaluation
-from zeroevidence.parallel import compute_beside
+from zeroevidence.parallel import compute_beside, end_workers
 from zeroevidence.protect.release import ProtectorCard, protector_card, release_card
 from zeroevidence.run import Run, no_step
 
@@ -92,11 +92,12 @@ def audit_corpora(speech: AuditedSpeech, options: AuditOptions = AuditOptions(),
     encoded, left_out = _train(speech, embedded, encoder, options)
     recordings = {utterance.id: str(utterance.path) for _, fold in embedded.folds for utterance in fold}
     repeats = embedded.draws.deterministic
+    seconds = embedded.trial_seconds(encoder.sample_rate)
+    end_workers()  # each holds encoders and what they computed with, up to 200 MB, which attackers do not need
     with naming_file(str(speech.protector or speech.folders[0])):
         result = audit_folds(encoded, options, run, deterministic=repeats, recordings=recordings)
     flags = [*pair_flags(compared), *refusal_flags(speech.left_out)]
     rows = tuple(flag_attacks(result.rows, *flags, protection=_protection(speech, card)))
-    seconds = embedded.trial_seconds(encoder.sample_rate)
     rows = tuple(with_seconds(row, seconds) for row in rows)
     untried = (*result.left_out, *left_out)
     result = replace(result, rows=rows, left_out=untried, protector=card)

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
+from sklearn.covariance import ledoit_wolf_shrinkage
 
-from zeroevidence.attack.backends.plda import Plda, covariances
+from zeroevidence.attack.backends.plda import Plda, covariances, ledoit_wolf_share
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.measure.pairs.verification import cllr, cllr_min
 
@@ -31,6 +32,14 @@ def direct(plda, enrol, trial, utterances=1):
     centre = np.concatenate([plda.mean_, plda.mean_])
     same, different = (multivariate_normal(centre, c, allow_singular=False) for c in (one, two))
     return np.array([[same.logpdf(p) - different.logpdf(p) for p in (np.r_[e, t] for e in enrol)] for t in trial])
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (5, 40), (200, 8), (4, 1)])
+def test_the_share_of_ledoit_and_wolf_is_that_of_scikit_learn(shape):
+    vectors = np.random.default_rng(0).normal(size=shape) * np.arange(1, shape[1] + 1)
+    assert ledoit_wolf_share(vectors) == pytest.approx(ledoit_wolf_shrinkage(vectors, assume_centered=True), rel=1e-9)
+    equal = np.ones(shape)
+    assert ledoit_wolf_share(equal) == pytest.approx(ledoit_wolf_shrinkage(equal, assume_centered=True), abs=1e-9)
 
 
 @pytest.mark.parametrize("dimension", [1, 5, 20])

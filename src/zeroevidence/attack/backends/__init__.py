@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
-from sklearn.utils.metadata_routing import UNUSED
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.data.embeddings import Embeddings, mated_rows
@@ -70,8 +69,19 @@ def make_backend(backend: BackendLike) -> Backend:
         return BACKENDS.find(backend).make()
     if isinstance(backend, type) or not isinstance(backend, Backend):
         raise UsageError(f"expected the name of a back-end or an object with name, fit and score, got {backend!r}")
-    copy: Backend = clone(backend, safe=False)
+    copy: Backend = unfitted(backend)
     return copy
+
+
+def unfitted(backend: Any) -> Any:
+    """Return a new back-end with the parameters of a given one; an object without parameters is copied as it is."""
+    if isinstance(backend, VectorEstimator):
+        return type(backend)(**{name: unfitted(value) for name, value in backend.get_params(deep=False).items()})
+    if not hasattr(backend, "get_params"):
+        return deepcopy(backend)
+    from sklearn.base import clone
+
+    return clone(backend, safe=False)
 
 
 def named_scores(scores: FloatArray, trials: Embeddings, profiles: Embeddings) -> ScoreMatrix:
@@ -81,21 +91,51 @@ def named_scores(scores: FloatArray, trials: Embeddings, profiles: Embeddings) -
     )
 
 
-class VectorEstimator(BaseEstimator):  # type: ignore[misc]
+class VectorEstimator:
     """A scikit-learn estimator that learns from vectors and their speakers.
 
     It can be cloned, printed, pickled, and its parameters read and set as scikit-learn does. The constructor stores
     parameters and `fit` checks them. `score` of a back-end compares profiles with trials and is no measure of quality,
-    so back-ends are not for scikit-learn's model selection. The arguments of the methods are the data itself, whatever
-    they are called, and no metadata that scikit-learn should route.
+    so back-ends are not for scikit-learn's model selection. It has no class of scikit-learn as its base: each process
+    of an audit would take a second and 80 MB to import that, with all of `scipy.stats` and pandas.
     """
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        for method in ("fit", "score", "transform"):
-            if method in vars(cls):
-                _self, *data = signature(vars(cls)[method]).parameters
-                setattr(cls, f"__metadata_request__{method}", dict.fromkeys(data, UNUSED))
-        super().__init_subclass__(**options)
+    @classmethod
+    def _defaults(cls) -> dict[str, Any]:
+        parameters = signature(cls).parameters.values()
+        return {each.name: each.default for each in parameters if each.kind is not Parameter.VAR_KEYWORD}
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name, and those of nested estimators as ``name__parameter``."""
+        values = {name: getattr(self, name) for name in sorted(self._defaults())}
+        nested = {name: value for name, value in values.items() if deep and hasattr(value, "get_params")}
+        return values | {
+            f"{name}__{key}": inner for name, value in nested.items() for key, inner in value.get_params().items()
+        }
+
+    def set_params(self, **values: Any) -> Self:
+        """Set parameters by name, those of nested estimators as ``name__parameter``."""
+        for name, value in values.items():
+            own, _, inner = name.partition("__")
+            if own not in self._defaults():
+                expected = ", ".join(sorted(self._defaults()))
+                raise UsageError(f"{type(self).__name__} has no parameter {own!r}; expected one of {expected}")
+            if inner:
+                getattr(self, own).set_params(**{inner: value})
+            else:
+                setattr(self, own, value)
+        return self
+
+    def __repr__(self) -> str:
+        defaults = self._defaults()
+        values = self.get_params(deep=False).items()
+        changed = [f"{name}={value!r}" for name, value in values if repr(value) != repr(defaults[name])]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.base import BaseEstimator
+
+        return BaseEstimator().__sklearn_tags__()
 
 
 def unit(vectors: FloatArray) -> FloatArray:

@@ -5,10 +5,18 @@ from __future__ import annotations
 from typing import Literal, Self, TypeAlias, get_args
 
 import numpy as np
-from sklearn.base import clone
 
 from zeroevidence._typing import FloatArray, StrArray
-from zeroevidence.attack.backends import BACKENDS, Backend, BackendKind, VectorEstimator, as_matrix, grouped, unit
+from zeroevidence.attack.backends import (
+    BACKENDS,
+    Backend,
+    BackendKind,
+    VectorEstimator,
+    as_matrix,
+    grouped,
+    unfitted,
+    unit,
+)
 from zeroevidence.attack.backends.plda import Plda, Shrinkage, covariances, diagonalise
 from zeroevidence.errors import InputError, UsageError
 
@@ -186,7 +194,7 @@ class ScoreNorm(VectorEstimator):
         *methods, last = get_args(NormMethod)
         if self.method not in (*methods, last):
             raise UsageError(f"unknown score normalisation {self.method!r}; expected {', '.join(methods)} or {last}")
-        trained = clone(self.backend, safe=False).fit(vectors, speakers)
+        trained = unfitted(self.backend).fit(vectors, speakers)
         cohort = grouped(vectors, speakers)[3] if self.cohort is None else as_matrix(self.cohort)
         if len(cohort) < 2:
             raise InputError(f"score normalisation needs a cohort of at least two, got {len(cohort)}")
