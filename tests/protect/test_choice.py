@@ -17,7 +17,7 @@ from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX
 from zeroevidence.protect import DefaultProtector, Transport, load_model, make_protector, save_model
-from zeroevidence.protect.assessment.verification import verification
+from zeroevidence.protect.assessment.class_attacks import verification
 from zeroevidence.protect.choice import LEVELS, expected_disclosure, search, split_people
 from zeroevidence.protect.fitting import (
     DEFAULT_LIMIT,

@@ -442,8 +442,7 @@ def density_shares(ranked: RankedScores, *, omega: float = 1.0, seed: int = 0) -
     """
     rng = np.random.default_rng(seed)
     counts = np.stack(rank_cells(ranked.counts))
-    folds = np.stack([split_folds(per_class, rng) for per_class in counts])
-    width, _ = best_width(folds, omega)
+    width, _ = best_width(np.stack([split_folds(per_class, rng) for per_class in counts]), omega)
     share = mated_shares(counts, (width,), omega)[0]
     lows, used = cell_lows(ranked, *counts)
     return lows, share[used]

@@ -422,7 +422,7 @@ def _quick(function: Callable[[float], FloatArray], points: FloatArray) -> list[
     return [values[at] for at in place.tolist()]
 
 
-def speaker_folds(speakers: IntArray, *, folds: int = _FOLDS, seed: int = 0) -> list[IntArray]:
+def speaker_folds(speakers: IntArray, *, seed: int = 0) -> list[IntArray]:
     """Row numbers of each fold; all rows of a speaker are in one.
 
     Folds follow the numbers of the speakers: number them by name, so that the order of a file does not matter.
@@ -431,7 +431,7 @@ def speaker_folds(speakers: IntArray, *, folds: int = _FOLDS, seed: int = 0) -> 
     if len(people) < 2:
         raise InputError(f"all trials are of {len(people)} speaker; expected at least two speakers to cross-fit over")
     order = np.random.default_rng(seed).permutation(people)
-    return [np.flatnonzero(np.isin(speakers, part)) for part in np.array_split(order, min(folds, len(people)))]
+    return [np.flatnonzero(np.isin(speakers, part)) for part in np.array_split(order, min(_FOLDS, len(people)))]
 
 
 def held_out_loss(

@@ -6,20 +6,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from zeroevidence.data.formats.scores.score_format import ReadingOptions
 from zeroevidence.errors import UsageError
+from zeroevidence.evaluation import Evaluation, Options
 from zeroevidence.evaluation.results import is_result, refuse_unfinished
 from zeroevidence.evaluation.score_files import ScoreFile, ScorePaths, distinct_names, pool_files, score_files
 from zeroevidence.evaluation.utility import utility_in_folders
-from zeroevidence.forking import compute_in_copies
+from zeroevidence.parallel import compute_in_copies
 from zeroevidence.run import Each, Run, setting
-
-if TYPE_CHECKING:
-    from zeroevidence.evaluation import Evaluation, Options
 
 _LARGE = 1 << 26  # bytes of a file beyond which it has the memory to itself
 

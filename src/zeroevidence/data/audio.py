@@ -265,8 +265,7 @@ def inspect_audio(path: str | Path) -> AudioFacts:
     mean = total / samples
     *of_channels, of_mix = np.maximum(high - mean, mean - low).tolist()
     silent = of_mix < SILENCE
-    cancelled = silent and max(of_channels) >= SILENCE
-    return AudioFacts(rate, channels, samples, silent, cancelled, clipped)
+    return AudioFacts(rate, channels, samples, silent, silent and max(of_channels) >= SILENCE, clipped)
 
 
 def read_header(path: str | Path) -> tuple[int, float, str, int]:

@@ -71,6 +71,7 @@ SUFFIXES = (".wav", ".flac", ".ogg", ".opus", ".mp3")
 UNDECODED = (".m4a", ".aac", ".mp4", ".wma", ".amr", ".3gp", ".webm")  # speech that cannot be decoded here
 SEGMENT_RATE = 16_000  # `start` and `end` count samples at this rate, whatever the file's own
 
+_SHARES = {"eval": 1.0 - 0.3 - 0.3, "dev": 0.3, "train": 0.3}  # of the speakers who are drawn
 _Span = tuple[Path, int | None, int | None]
 
 
@@ -246,7 +247,7 @@ class Corpus:
         stems = [name.with_suffix("") if name.suffix.lower() in SUFFIXES else name for name in names]
         return find_affix(stems, files) or find_affix([Path(utterance.id) for utterance in self.utterances], files)
 
-    def cut(self, segments: Mapping[str, Sequence[tuple[int, int]]], count: int = 1, *, role: str = "trial") -> Corpus:
+    def cut(self, segments: Mapping[str, Sequence[tuple[int, int]]], count: int = 1) -> Corpus:
         """Return the corpus with the utterances of a role cut into parts of `count` consecutive segments.
 
         Parameters
@@ -255,14 +256,12 @@ class Corpus:
             Start and end of each segment of each utterance, in samples at 16 kHz.
         count
             How many segments make a part; a shorter part at the end is dropped.
-        role
-            The role whose utterances are cut.
         """
         if count < 1:
             raise InputError(f"{count} segments; expected at least one")
         parts: list[Utterance] = []
         for utterance in self.utterances:
-            if utterance.role != role:
+            if utterance.role != "trial":
                 parts.append(utterance)
                 continue
             if utterance.id not in segments:
@@ -273,10 +272,11 @@ class Corpus:
                 parts.append(replace(utterance, id=f"{utterance.id}-{at:02d}", start=start, end=end))
         return Corpus(tuple(parts), self.root)
 
-    def assign(self, seed: int = 0, *, train: float = 0.3, dev: float = 0.3) -> Corpus:
+    def assign(self, seed: int = 0) -> Corpus:
         """Return the corpus with roles and splits for the utterances that have none.
 
-        Every speaker is in one of train, dev and eval, in equal shares of each sex where it is known. The recordings of
+        Every speaker is in one of train, dev and eval, in equal shares of each sex where it is known; nobody is added
+        to train where some utterances have that role. The recordings of
         a dev or eval speaker are halved into enrolment and trials: parts of one file stay together, and so do those of
         a session where some speaker has two. The result depends on names and seed, not on the order of utterances.
         Speakers with one recording or session (`single`) are for training only.
@@ -285,27 +285,21 @@ class Corpus:
         ----------
         seed
             Decides which speakers are in which part, and which recordings are enrolment.
-        train
-            Share of the speakers for training; none are added where some utterances have that role.
-        dev
-            Share of the development speakers; the rest is eval.
 
         Raises
         ------
         InputError
-            When eval, or a dev that was asked for, is left with fewer than two speakers.
+            When eval, or dev where speakers were drawn, is left with fewer than two speakers.
         """
-        if min(train, dev) < 0 or train + dev >= 1:
-            raise InputError(f"shares train {train} and dev {dev}; expected them to leave something for eval")
         speakers, apart = by_speaker(self.utterances), self.by_session
-        parts = _draw_parts(speakers, seed, train, dev, by_session=apart)
+        parts = _draw_parts(speakers, seed, by_session=apart)
         assigned = {
             utterance.id: utterance
             for name, utterances in speakers.items()
             for utterance in assign_roles(utterances, parts.get(name), f"{seed}:{name}", by_session=apart)
         }
         result = Corpus(tuple(assigned[utterance.id] for utterance in self.utterances), self.root)
-        for split in SPLITS if parts and dev else ("eval",):
+        for split in SPLITS if parts else ("eval",):
             enrolled, tried = ({item.speaker for item in result.select(role, split)} for role in ("enrol", "trial"))
             if len(enrolled & tried) < 2:
                 once = f"{len(self.single)} of them with one {'session' if apart else 'recording'}"
@@ -345,9 +339,7 @@ def random_key(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
-def _draw_parts(
-    speakers: Mapping[str, Sequence[Utterance]], seed: int, train: float, dev: float, *, by_session: bool
-) -> dict[str, str]:
+def _draw_parts(speakers: Mapping[str, Sequence[Utterance]], seed: int, *, by_session: bool) -> dict[str, str]:
     """Return train, dev or eval for each speaker with utterances that have no role or split."""
     trained = any(item.role == "train" for utterances in speakers.values() for item in utterances)
     parts: dict[str, str] = {}
@@ -365,10 +357,9 @@ def _draw_parts(
             free.append((sex_of(utterances), random_key(f"{seed}:{name}"), name, role_free and not trained))
     counts = {True: dict.fromkeys(("eval", "dev", "train"), 0.0), False: dict.fromkeys(("eval", "dev"), 0.0)}
     for _, _, name, trainable in sorted(free):
-        shares = {"eval": 1.0 - train - dev, "dev": dev, "train": train}
         count = counts[trainable]
         total = sum(count.values()) + 1.0
-        share = {part: shares[part] / sum(shares[other] for other in count) for part in count}
+        share = {part: _SHARES[part] / sum(_SHARES[other] for other in count) for part in count}
         part = max(count, key=lambda at: share[at] * total - count[at])
         count[part] += 1
         parts[name] = part

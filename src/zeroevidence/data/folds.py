@@ -88,10 +88,12 @@ def draw_folds(corpus: Corpus, folds: int, seed: int = 0, splits: int = 1) -> tu
         dealt = [fold for split in range(splits) for fold in _deal_blocks(names, folds, split)]
     else:
         orders = [names, *(ordered(f"{split}:") for split in range(1, splits))]
+        evaluated = [names[number::folds] for number in range(folds)]
+        # development people are every second of the others, not always the same ones
         dealt = [
-            (names[number::folds], _dev(order, names[number::folds], number))
+            (fold, [name for name in order if name not in fold][number % 2 :: 2])
             for order in orders
-            for number in range(folds)
+            for number, fold in enumerate(evaluated)
         ]
     return tuple(_with_roles(corpus, evaluated, dev, seeded) for evaluated, dev in dealt)
 
@@ -122,11 +124,6 @@ def _round(players: int, number: int) -> list[list[int]]:
 
 def _members(blocks: Sequence[Sequence[str]], numbers: Sequence[int]) -> list[str]:
     return [name for number in numbers for name in blocks[number]]
-
-
-def _dev(names: Sequence[str], evaluated: Sequence[str], number: int) -> list[str]:
-    """Return the development people of a fold: every second of the others, not always the same ones."""
-    return [name for name in names if name not in evaluated][number % 2 :: 2]
 
 
 def _with_roles(corpus: Corpus, evaluated: Sequence[str], dev: Sequence[str], key: str) -> Corpus:

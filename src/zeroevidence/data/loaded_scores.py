@@ -125,8 +125,7 @@ class SameSession:
         >>> SameSession(target=2, nontarget=0, trials=2).apart({"incomplete": 3})
         {'same_session': 2, 'incomplete': 1}
         """
-        incomplete = left_out.get("incomplete", 0) - self.trials
-        reasons = {"same_session": self.trials, **left_out, "incomplete": incomplete}
+        reasons = {"same_session": self.trials, **left_out, "incomplete": left_out.get("incomplete", 0) - self.trials}
         return {reason: trials for reason, trials in reasons.items() if trials > 0}
 
 

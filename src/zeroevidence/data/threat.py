@@ -176,6 +176,5 @@ def threat_from_sides(
         What the extractor was trained on; the same unless given.
     """
     extractor = extractor or trained_on
-    unnamed = UNKNOWN if trained_on is None else "other"
-    name = _NAMES.get((enrolment, trial, extractor, trained_on), unnamed)
+    name = _NAMES.get((enrolment, trial, extractor, trained_on), UNKNOWN if trained_on is None else "other")
     return ThreatModel(name, enrolment, trial, trained_on, extractor=extractor)

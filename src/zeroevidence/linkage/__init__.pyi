@@ -12,8 +12,8 @@ from zeroevidence.linkage.inputs import plda_vectors as plda_vectors
 from zeroevidence.linkage.inputs import read_pairing as read_pairing
 from zeroevidence.linkage.plan import LinkOptions as LinkOptions
 from zeroevidence.linkage.plan import SearchCalibration as SearchCalibration
-from zeroevidence.linkage.resumable import SearchOutput as SearchOutput
-from zeroevidence.linkage.resumable import link_resumable as link_resumable
 from zeroevidence.linkage.search import Identities as Identities
 from zeroevidence.linkage.search import LinkResult as LinkResult
+from zeroevidence.linkage.search import SearchOutput as SearchOutput
 from zeroevidence.linkage.search import link as link
+from zeroevidence.linkage.search import link_resumable as link_resumable

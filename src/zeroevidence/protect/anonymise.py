@@ -238,7 +238,10 @@ def anonymise(
         release.write_lists(read_files(corpus), Path(corpus), home, {name: targets[name] for name in written})
         digests = release.digest_list({targets[name].as_posix(): each.anonymised for name, each in written.items()})
         draws, silenced = _draws(protect), _silenced(original, written)
-        _write_table(home / TABLE, pieces_table(written))
+        if table := pieces_table(written):
+            write_file(home / TABLE, table)
+        else:  # that of an earlier run
+            (home / TABLE).unlink(missing_ok=True)
         description = release.Release(
             version=__version__,
             rate=options.rate,
@@ -326,13 +329,6 @@ def _silenced(corpus: Corpus, written: Mapping[str, Digests]) -> tuple[Problem, 
         for piece in written[utterance.id].pieces
         if piece.refused
     )
-
-
-def _write_table(path: Path, table: str) -> None:
-    if table:
-        write_file(path, table)
-    else:  # that of an earlier run
-        path.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)

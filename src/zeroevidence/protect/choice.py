@@ -20,6 +20,7 @@ from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import InputError
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX
 from zeroevidence.parallel import compute_each
+from zeroevidence.protect.assessment.class_attacks import Verifier
 from zeroevidence.protect.assessment.labels import (
     DEFAULT_CLASSES,
     MOST_LABELS,
@@ -30,7 +31,6 @@ from zeroevidence.protect.assessment.labels import (
     stratified_parts,
 )
 from zeroevidence.protect.assessment.rows import protect
-from zeroevidence.protect.assessment.verification import Verifier
 from zeroevidence.protect.attributes import fit_protector, make_protector, seeded_protector
 from zeroevidence.protect.attributes.protector import CANDIDATES, EmbeddingProtector
 from zeroevidence.protect.quick_attackers import Disclosure, held_out_attacks

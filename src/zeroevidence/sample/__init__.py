@@ -119,8 +119,7 @@ def cascade_audit(*, options: Options = Options(), run: Run = Run()) -> Audit:
     >>> result.strongest.number("alid") < 0.25
     True
     """
-    history = FineTuningHistory(people=59, recordings=389, epochs=8)
-    return _sentences_audit(cascade_sets, history, CASCADE, options, run)
+    return _sentences_audit(cascade_sets, FineTuningHistory(people=59, recordings=389, epochs=8), CASCADE, options, run)
 
 
 def _sentences_audit(

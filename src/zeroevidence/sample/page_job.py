@@ -22,8 +22,7 @@ def audit_sample(kind: Kind, home: Path, run: Run) -> Findings:
     run.progress(WORK[kind], "systems")
     attacking = replace(run, progress=lambda title, units: run.progress(f"Attacking {title}", units))
     if kind == "cascade":
-        audit = cascade_audit(options=DEMO_OPTIONS, run=attacking)
-        return audit_findings([audit], [CASCADE], home, run)
+        return audit_findings([cascade_audit(options=DEMO_OPTIONS, run=attacking)], [CASCADE], home, run)
     audits = [sample_audit(kind, options=DEMO_OPTIONS, run=attacking) for kind in PROTECTIONS]
     return audit_findings(audits, list(PROTECTIONS.values()), home, run, DEMO_OPTIONS)
 

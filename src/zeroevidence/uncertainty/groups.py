@@ -42,8 +42,7 @@ def draw_groups(n: int, most: int, seed: int) -> IntArray:
 
 def draw_halves(n: int, pairs: int, seed: int) -> BoolArray:
     """Return random halves of `n` people, each followed by its complement, shape (2 pairs, n)."""
-    order = np.argsort(generator(seed, 2, 0).random((pairs, n)), axis=1)
-    half = order < (n + 1) // 2
+    half = np.argsort(generator(seed, 2, 0).random((pairs, n)), axis=1) < (n + 1) // 2
     return np.stack((half, ~half), axis=1).reshape(2 * pairs, n)
 
 

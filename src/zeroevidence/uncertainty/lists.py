@@ -189,8 +189,7 @@ def people_test(placed: ScoreCells, clusters: Clusters, signs: Callable[[int], F
     """
     counts, n = placed.counts, len(clusters.names)
     normal_score = ndtri(_share_below(counts.target + counts.nontarget))
-    by_pair = _PairSums.of(clusters.nontarget, normal_score[placed.nontarget], n)
-    mean, as_enrolled, as_heard = by_pair.fit_sides()
+    mean, as_enrolled, as_heard = _PairSums.of(clusters.nontarget, normal_score[placed.nontarget], n).fit_sides()
     person = clusters.target.enrolment
     excess = normal_score[placed.target] - mean - as_enrolled[person] - as_heard[clusters.target.trial]
     number = np.bincount(person, minlength=n)
@@ -244,12 +243,6 @@ class _PairSums:
         return mean, enrolled, heard
 
 
-def _pair_codes(first: IntArray, second: IntArray, n: int) -> IntArray:
-    """Return a number for each unordered pair of two out of `n`."""
-    codes: IntArray = np.minimum(first, second) * n + np.maximum(first, second)
-    return codes
-
-
 def _share_below(counts: CountArray) -> FloatArray:
     """Return the share of scores below each cell, those in the same cell counting half."""
     share: FloatArray = (np.cumsum(counts) - 0.5 * counts) / counts.sum()
@@ -273,7 +266,7 @@ class ListSimulator:
         assert scores.nontarget_pairs is not None
         recordings = _joined(scores.target_pairs, scores.nontarget_pairs)
         n = len(clusters.names)
-        pairs, pair = number_codes(_pair_codes(*people, n), n * n)
+        pairs, pair = number_codes(np.minimum(*people) * n + np.maximum(*people), n * n)  # unordered pairs
         self.effects = [_Effect(people, n), _Effect((pair,), len(pairs))]
         self.effects += [_Effect((side,), int(side.max()) + 1) for side in recordings]
         self.n, self.n_target = len(scores), len(scores.target)
@@ -409,8 +402,7 @@ class _Effect:
         """Return the same of scores with themselves: one for each level, four where both levels are equal."""
         if len(self.places) == 1:
             return float(len(self.places[0]))
-        twice = np.count_nonzero(self.places[0] == self.places[1])
-        return float(2 * len(self.places[0]) + 2 * twice)
+        return float(2 * len(self.places[0]) + 2 * np.count_nonzero(self.places[0] == self.places[1]))
 
 
 _Drawn: TypeAlias = Sequence[tuple[_Effect, NDArray[np.float32]]]

@@ -274,8 +274,7 @@ class PairResampler:
             n_bins = len(self.edges) - 1
             places += [Places(np.clip(np.searchsorted(self.edges, values, "right") - 1, 0, n_bins - 1), n_bins)]
         costs = {name: getattr(cost, side)(llrs, self.settings) for name, cost in self.costs.items()}
-        terms = None if self.terms is None else self.terms[side == "nontarget"][self.placed.middle]
-        return places, costs, terms
+        return places, costs, None if self.terms is None else self.terms[side == "nontarget"][self.placed.middle]
 
     def _class(self, side: Literal["target", "nontarget"]) -> _Class:
         places, costs, terms = self._columns(side)

@@ -122,8 +122,7 @@ class RecordingNumbers:
         counted = np.isfinite(away) & (self.shares > 0.0)
         if np.count_nonzero(counted) < 3:
             return None
-        columns = self.logs[counted], away[counted] / self.shares[counted]
-        x, y = (_centred_ranks(column) for column in columns)
+        x, y = map(_centred_ranks, (self.logs[counted], away[counted] / self.shares[counted]))
         scale = float(np.sqrt((x**2).sum() * (y**2).sum()))
         if scale == 0.0:
             return None

@@ -351,8 +351,7 @@ class _ExchangedFold:
         z = self.z
         if z is None:
             assert self.part.candidates is not None
-            scores = self.part.scores[self.rows]
-            z = self._scaled(np.take_along_axis(scores, self.part.candidates[columns], axis=1))
+            z = self._scaled(np.take_along_axis(self.part.scores[self.rows], self.part.candidates[columns], axis=1))
             columns = np.zeros_like(columns)
         return disclosure.lid_of_llrs(calibration.llr(z), columns, self.log_prior) / LN2
 

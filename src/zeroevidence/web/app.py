@@ -133,8 +133,7 @@ class _Page:
 
     def _begin(self, form: SentForm, folder: Path) -> Response:
         kind: Kind = next((kind for kind in get_args(Kind) if kind == form.texts.get("kind")), "scores")
-        names = ("scores", "keys", "dev", "dev_keys", *_SIDES)
-        files: dict[str, Any] = {name: form.uploads(name) for name in names}
+        files: dict[str, Any] = {name: form.uploads(name) for name in ("scores", "keys", "dev", "dev_keys", *_SIDES)}
         flags: dict[str, Any] = {flag: flag in form.texts for flag in FLAGS}
         speakers = form.uploads("speakers")
         if len(speakers) > 1:
@@ -201,10 +200,8 @@ class _Page:
 
     async def forget(self, request: Request) -> Response:
         """Delete a job with its files."""
-        self._check(request)
-        job = self._job(request)
-        await self.jobs.cancel(job)
-        self.jobs.forget(job)
+        await self.cancel(request)
+        self.jobs.forget(self._job(request))
         return RedirectResponse("/", 303)
 
     async def refused(self, _: Request, error: Exception) -> Response:

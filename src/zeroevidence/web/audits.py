@@ -280,8 +280,7 @@ def audit_speech(speech: PlacedSpeech, home: Path, run: Run) -> Findings:
         audit_corpora(read_speech(speech.original.folder, side.folder), AuditOptions(effort=EFFORT), attacking)
         for side in speech.systems
     ]
-    names = request.titles([side.folder.name for side in speech.systems])
-    return audit_findings(audits, names, home, run)
+    return audit_findings(audits, request.titles([side.folder.name for side in speech.systems]), home, run)
 
 
 def audit_embeddings(job: JobRequest, home: Path, run: Run) -> Findings:

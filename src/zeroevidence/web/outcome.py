@@ -148,8 +148,7 @@ def write_outcome(findings: Findings, request: JobRequest, home: Path, progress:
     if rows:
         (home / RESULT).write_text(to_json(rows), encoding="utf-8")
         files += [] if hide else [RESULT]
-    conclusions = tuple(_conclusions(findings, hide=hide))
-    Outcome(conclusions, tuple(progress.notes), tuple(figures), tuple(files)).write(home)
+    Outcome(tuple(_conclusions(findings, hide=hide)), tuple(progress.notes), tuple(figures), tuple(files)).write(home)
 
 
 def draw_file(home: Path, name: str) -> None:

@@ -10,13 +10,17 @@ from tests.protect.attributes import classes
 from zeroevidence import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect import Leace, LinearNuller, Transport
-from zeroevidence.protect.attributes.discriminants import (
+from zeroevidence.protect.attributes.moments import (
     _MIXTURES,
+    LabelledVectors,
     _mixture_log_likelihoods,
+    barycentre,
     fit_gaussian_classes,
     regression_directions,
+    shrinkage_share,
+    shrunk,
+    transport_map,
 )
-from zeroevidence.protect.attributes.moments import LabelledVectors, barycentre, shrinkage_share, shrunk, transport_map
 from zeroevidence.protect.quick_attackers import quick_attacks
 
 

@@ -13,8 +13,7 @@ from zeroevidence.evaluation.results import from_json, to_json
 from zeroevidence.measure.pairs.verification import cllr, cllr_min
 from zeroevidence.protect import AttackOptions, LinearNuller, Roles, ZeroEvidenceFlow, assess
 from zeroevidence.protect.assessment.class_attacks import attribute_scores
-from zeroevidence.protect.attributes.flows import LatentClasses, simplex
-from zeroevidence.protect.attributes.flows.linear_map import LinearMap
+from zeroevidence.protect.attributes.flows import LatentClasses, LinearMap, simplex
 from zeroevidence.protect.attributes.moments import LabelledVectors
 
 torch = pytest.importorskip("torch")

@@ -120,9 +120,11 @@ def command(
     # an interrupted run goes on, and may have written the report already
     refuse_existing(written.report, output.overwrite or home.is_dir())
     key = None if written.seal is None else read_key(written.seal, private=True)
-    recogniser, transcripts = _recogniser(recognition)
-    options = replace(options, training=training, recogniser=recogniser, transcripts=transcripts)
-    options = replace(options, calibration=given.calibrate_on)
+    words = recognition.transcripts, recognition.recogniser
+    if not (recognition.bundled or recognition.alone):  # the user measures word errors, or nobody does
+        words = None, None if recognition.transcripts is None else NO_RECOGNISER
+    options = replace(options, training=training, calibration=given.calibrate_on)
+    options = replace(options, transcripts=words[0], recogniser=words[1])
     plan_draws(given.anonymised, given.protect, options, run.seed)  # refuses what does not fit before anything is read
     with naming_file(given.corpus):
         speech = read_speech(given.corpus, given.anonymised, given.protect)
@@ -162,13 +164,6 @@ def _write_report(audit: Audit, home: Path, written: _Written, output: Output, r
         return error
     print_written(path)
     return None
-
-
-def _recogniser(recognition: RecognitionInputs) -> tuple[str | None, str | None]:
-    """Return recogniser and transcripts that measure word errors: none where the user measures them."""
-    if recognition.bundled or recognition.alone:
-        return recognition.recogniser, recognition.transcripts
-    return None if recognition.transcripts is None else NO_RECOGNISER, None
 
 
 def _utility(

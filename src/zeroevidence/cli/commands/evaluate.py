@@ -17,8 +17,7 @@ from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, Options
 from zeroevidence.evaluation.people import with_speaker_eer
 from zeroevidence.evaluation.rows.curves import Criterion
-from zeroevidence.evaluation.score_checks import C_FA, C_MISS
-from zeroevidence.evaluation.score_checks import threshold as threshold_of
+from zeroevidence.evaluation.score_checks import C_FA, C_MISS, threshold
 from zeroevidence.run import Run, setting
 
 _CHALLENGE = (
@@ -93,7 +92,7 @@ def command(inputs: ScoreInputs, options: Options, run: Run, extras: _Extras, ga
         costs["criterion"] = extras.threshold
         for place, row in enumerate(rows):
             if row.scores is not None:  # those of finished results are not kept
-                rows[place] = replace(row, threshold=threshold_of(row, **costs, run=run))
+                rows[place] = replace(row, threshold=threshold(row, **costs, run=run))
     if extras.per_speaker is not None:
         rows = list(map(with_speaker_eer, rows))
     if extras.voiceprivacy and output.measures is None:
@@ -157,10 +156,10 @@ def _evaluate(inputs: ScoreInputs, options: Options, extras: _Extras, run: Run) 
     if extras.voiceprivacy:
         files = by_sex(files)
     prior = None if extras.prior is None else read_prior(extras.prior)
-    each = files_abreast(files, run)
-    rows = evaluate_files(files, inputs.reading, options=options, run=run, prior=prior, each=each)
+    given: dict[str, Any] = {"options": options, "run": run, "prior": prior}
+    rows = evaluate_files(files, inputs.reading, **given, each=files_abreast(files, run))
     if extras.fuse:
         from zeroevidence.attack.fusion import evaluate_fused  # imports scikit-learn, which takes a second
 
-        rows.append(evaluate_fused(files, inputs.reading, options=options, run=run, prior=prior))
+        rows.append(evaluate_fused(files, inputs.reading, **given))
     return flag_rows([*rows, *inputs.utility(options, run), *finished])

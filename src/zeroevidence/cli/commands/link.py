@@ -19,8 +19,7 @@ from zeroevidence.errors import UsageError
 from zeroevidence.linkage.engines import engine_names
 from zeroevidence.linkage.inputs import Pairing, read_pairing
 from zeroevidence.linkage.plan import LinkOptions
-from zeroevidence.linkage.resumable import SearchOutput, link_resumable
-from zeroevidence.linkage.search import LinkResult
+from zeroevidence.linkage.search import LinkResult, SearchOutput, link_resumable
 from zeroevidence.run import Run, setting
 
 TableFormat: TypeAlias = Literal["parquet", "csv"]

@@ -96,8 +96,7 @@ def command(question: _Question, simulation: PlanOptions, run: Run, output: Outp
             if click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE:
                 raise UsageError(f"--{name} is for simulations; with a --pilot nothing is simulated")
         with naming_file(pilot):
-            strongest = strongest_attack(read_results(pilot))
-            planned = plan_from_pilot(strongest, question.people, show=show, power=power)
+            planned = plan_from_pilot(strongest_attack(read_results(pilot)), question.people, show=show, power=power)
         return output.emit(render_plan(planned, output.format))
     measure, value = _parse_value("--leak", str(leak) if "=" in str(leak) else f"d_ece={leak}")
     people = {} if question.people is None else {"people": question.people}

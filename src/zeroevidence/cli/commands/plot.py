@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -16,15 +16,13 @@ from zeroevidence.cli.score_files import ScoreInputs
 from zeroevidence.data.files import naming_file
 from zeroevidence.data.writing import refuse_existing, write_file
 from zeroevidence.errors import UsageError
+from zeroevidence.evaluation import Evaluation, Options, read_results
 from zeroevidence.evaluation.finding.finding import first_look
 from zeroevidence.plot.canvas import FORMATS, need_matplotlib
 from zeroevidence.plot.figures import needs_panels, to_bytes
 from zeroevidence.plot.kind import KINDS, available, rows_with
 from zeroevidence.plot.rows import choose_rows
 from zeroevidence.run import setting
-
-if TYPE_CHECKING:
-    from zeroevidence.evaluation import Evaluation
 
 _DEMO = "demo"
 
@@ -146,7 +144,6 @@ def _list(inputs: ScoreInputs) -> None:
 
 def _rows(inputs: ScoreInputs) -> list[Evaluation]:
     """Return the rows of the bundled data, of finished results and of score files."""
-    from zeroevidence.evaluation import Options, read_results
     from zeroevidence.evaluation.score_files import evaluate_files
 
     quick = Options(intervals=0, null=0)  # figures need neither

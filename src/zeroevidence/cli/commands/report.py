@@ -14,7 +14,7 @@ from zeroevidence.cli.output import Output, output_options
 from zeroevidence.cli.score_files import RequiredInputs, ScoreInputs, files_abreast
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options
-from zeroevidence.forking import compute_in_copies
+from zeroevidence.parallel import compute_in_copies
 from zeroevidence.report.inputs import DOCUMENT_FORMATS
 from zeroevidence.run import Run, setting
 

@@ -9,7 +9,7 @@ import click
 from zeroevidence.cli.declare import options_of
 from zeroevidence.cli.printing import echo
 from zeroevidence.run import setting
-from zeroevidence.web import MAX_BYTES, PORT, TIMEOUT
+from zeroevidence.web import MAX_BYTES, PORT, TIMEOUT, serve
 
 _MEGABYTE = 1_000_000
 
@@ -38,7 +38,6 @@ def command(server: _Server) -> None:
     \b
     zeroevidence serve --open
     """  # noqa: D301 (\b is a control character here)
-    from zeroevidence.web.serving import serve
 
     def ready(address: str) -> None:
         echo(f"{address} (stop with Ctrl-C)", err=True)

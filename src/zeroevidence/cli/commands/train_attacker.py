@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, replace
-from typing import TYPE_CHECKING
 
 import click
 
 from zeroevidence.attack.training.attacker import AttackerOptions, train_attacker
+from zeroevidence.attack.training.history import Epoch
 from zeroevidence.cli.declare import options_of, run_options, shared_option
 from zeroevidence.cli.printing import echo, working
 from zeroevidence.run import Run
-
-if TYPE_CHECKING:
-    from zeroevidence.attack.training.history import Epoch
 
 
 @click.command("train-attacker")

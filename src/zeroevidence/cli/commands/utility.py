@@ -13,12 +13,11 @@ from zeroevidence.cli.output import Gates, Output, output_options
 from zeroevidence.data.files import naming_file
 from zeroevidence.data.threat import UNPROTECTED, Training
 from zeroevidence.errors import UsageError
-from zeroevidence.evaluation import Options
+from zeroevidence.evaluation import Evaluation, Options
 from zeroevidence.run import Run, setting
 
 if TYPE_CHECKING:
     from zeroevidence.data.corpus import Corpus
-    from zeroevidence.evaluation import Evaluation
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,8 +185,7 @@ def _named_columns(table: Table, side: Side, key: bool, problems: list[Problem])
 
     def reason(at: int) -> str:
         row = int(wrong[at])
-        absent = cells[row] == _ABSENT
-        return f"no {side} score here but on other lines; expected one" if absent else str(values[row])
+        return f"no {side} score here but on other lines; expected one" if cells[row] == _ABSENT else str(values[row])
 
     problems += table.problems_of(wrong, reason)
     scores = [None if isinstance(value, str) else value for value in values]

@@ -109,12 +109,10 @@ def recognise_scores(files: Iterable[Path], key: str | Path | None = None) -> li
     return recognised
 
 
-def dataset_and_sex(dataset: str, sex: str | None, part: str | None) -> dict[str, str]:
-    """Return the labels of a trial list; a part such as "common" belongs to the data set's name."""
-    labels = {"dataset": f"{dataset}_{part}" if part else dataset}
-    if sex:
-        labels["sex"] = sex
-    return labels
+def set_labels(dataset: str, split: str, sex: str | None, part: str | None) -> dict[str, str]:
+    """Return the labels of a data set; a part such as "common" belongs to its name."""
+    labels = {"dataset": f"{dataset}_{part}" if part else dataset, "split": split}
+    return labels | ({"sex": sex} if sex else {})
 
 
 def kit_files(folder: Path, depth: int = _DEPTH, visited: set[Path] | None = None) -> Iterator[Path]:
@@ -163,8 +161,7 @@ def _recognise(scores: Path, key: str | Path | None) -> KitScores | Problem | No
 
 def _labels(system: str, match: re.Match[str]) -> dict[str, str]:
     """Return the labels of a comparison, in their usual order."""
-    data_set = dataset_and_sex(match["dataset"], match["sex"], match["part"])
-    return {"system": system, "dataset": data_set.pop("dataset"), "split": match["split"], **data_set}
+    return {"system": system, **set_labels(*match.group("dataset", "split", "sex", "part"))}
 
 
 def _side(suffix: str | None) -> Training:

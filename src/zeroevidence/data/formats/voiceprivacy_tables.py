@@ -13,9 +13,9 @@ from zeroevidence.data.formats.voiceprivacy_folders import (
     SummaryRow,
     collected_results,
     data_files,
-    dataset_and_sex,
     is_collected,
     kit_files,
+    set_labels,
 )
 from zeroevidence.data.threat import UNPROTECTED, Training, threat_from_sides
 from zeroevidence.errors import InputError
@@ -193,8 +193,7 @@ def _rows(line: _Line) -> Iterator[SummaryRow]:
         yield _zebra_row(line)
         return
     sex, _, part = line.cells.get("gender", "").partition("_")
-    people = dataset_and_sex(line.cells["dataset"], sex or None, part or None)
-    data = {"dataset": people.pop("dataset"), "split": line.cells["split"], **people}
+    data = set_labels(line.cells["dataset"], line.cells["split"], sex, part)
     if "fold" in line.cells:
         data["fold"] = line.cells["fold"]
     if _PRIVACY in line.cells:

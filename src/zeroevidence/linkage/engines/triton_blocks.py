@@ -58,8 +58,7 @@ class TritonLinker(TorchLinker):
         assert plan.moments is not None
         self.half = half
         self.stored = torch.float16 if half else torch.float32
-        fires = plan.threshold is not None
-        self.kernel = kernel or pick_kernel(plan.enrol.dim, self.device, fires=fires, half=half)
+        self.kernel = kernel or pick_kernel(plan.enrol.dim, self.device, fires=plan.threshold is not None, half=half)
         self.width = self.kernel.width
         self.scale = plan.moments.longest or 1.0
         self._marks: dict[int, Any] = {}

@@ -1,4 +1,7 @@
-"""Attacks on an attribute with classes: every classifier against every protector's output."""
+"""Attacks on an attribute with classes: every classifier against every protector's output; and the utility beside it.
+
+Utility is speaker verification with a PLDA trained on unprotected vectors, both sides protected.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,11 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray, StrArray
+from zeroevidence.attack.backends import named_scores
+from zeroevidence.attack.backends.plda import Plda
 from zeroevidence.data.embeddings import Embeddings, require_speakers
+from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.preparing import sort_by_name
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import InputError, UsageError
@@ -18,6 +25,7 @@ from zeroevidence.evaluation.rows.about import Role
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.measure.measures import MEASURES, compute_family
+from zeroevidence.measure.pairs.verification import eer
 from zeroevidence.measure.views import AttributeView
 from zeroevidence.protect.assessment.class_learning import (
     ClassSample,
@@ -40,7 +48,6 @@ from zeroevidence.protect.assessment.rows import (
     protect,
     zero_entry_flags,
 )
-from zeroevidence.protect.assessment.verification import verification as verify
 from zeroevidence.run import Run, StepCounter
 
 
@@ -158,7 +165,7 @@ def assess(
             groups.append((slice(len(rows), len(rows) + len(group)), figures))
             rows += group
         if attack.verification:
-            rows.append(verify(roles.train, sides, labels, options, run))
+            rows.append(verification(roles.train, sides, labels, options, run))
             steps.add()
     return ordered_rows(rows, groups)
 
@@ -262,3 +269,83 @@ def attacked_samples(attack: Embeddings, test: Embeddings, attribute: str) -> tu
         for side, labels in sides
     )
     return classes, learned, tested
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verifier:
+    """A PLDA trained on unprotected vectors, and people whom it has not seen.
+
+    Parameters
+    ----------
+    backend
+        The PLDA.
+    people
+        Embeddings of the people to verify, in the order of speakers and identifiers.
+    enrols
+        Which of their vectors enrol them: the first half of each person's.
+    """
+
+    backend: Plda
+    people: Embeddings
+    enrols: BoolArray
+
+    @classmethod
+    def of(cls, train: Embeddings, people: Embeddings) -> Verifier:
+        """Return the verifier of people by a PLDA trained on others."""
+        backend = Plda().fit(np.asarray(train.vectors, dtype=np.float64), require_speakers(train, "train"))
+        people = sort_by_name(people)
+        names = require_speakers(people)
+        enrols = np.zeros(len(names), dtype=bool)
+        for name in np.unique(names):
+            rows = np.flatnonzero(names == name)
+            enrols[rows[: len(rows) // 2]] = True
+        return cls(backend, people, enrols)
+
+    def matrix(self, enrolment: FloatArray, trial: FloatArray) -> ScoreMatrix:
+        """Return the scores of all trials, given all vectors as they enrol people and as they are compared."""
+        names = require_speakers(self.people)
+        compared = ~self.enrols & np.isin(names, names[self.enrols])
+        profiles = self._with(enrolment).take(self.enrols).profiles()
+        trials = self._with(trial).take(compared)
+        scores = self.backend.score(np.asarray(profiles.vectors), np.asarray(trials.vectors))
+        return named_scores(scores, trials, profiles)
+
+    def rates(self, enrolment: FloatArray, trial: FloatArray) -> tuple[float, float]:
+        """Return the EER, and how often the right person scores highest."""
+        matrix = self.matrix(enrolment, trial)
+        scores, mated = np.asarray(matrix.scores), np.asarray(matrix.mated)
+        targets = np.zeros(scores.shape, dtype=bool)
+        targets[np.arange(len(scores)), mated] = True
+        return eer.unchecked(scores[targets], scores[~targets]), float(np.mean(scores.argmax(axis=1) == mated))
+
+    def _with(self, vectors: FloatArray) -> Embeddings:
+        return Embeddings(vectors, self.people.ids, self.people.speakers)
+
+
+def verification(
+    train: Embeddings, sides: Mapping[str, Embeddings], labels: Mapping[str, str], options: Options, run: Run
+) -> Evaluation:
+    """Return the verification of all people outside the training set.
+
+    Parameters
+    ----------
+    train
+        Unprotected embeddings that the PLDA is trained on.
+    sides
+        Embeddings of other people, of which the first half of each person's vectors enrols.
+    labels
+        Labels of the row.
+    options
+        How to measure.
+    run
+        Seed and level.
+    """
+    people = list(sides.values())
+    vectors = np.concatenate([side.vectors for side in people])
+    ids = np.concatenate([side.ids for side in people])
+    verifier = Verifier.of(train, Embeddings(vectors, ids, np.concatenate([require_speakers(side) for side in people])))
+    vectors = np.asarray(verifier.people.vectors)  # in their order
+    matrix = verifier.matrix(vectors, vectors)
+    # Both sides are protected or neither is: the system says which.
+    labels = {**labels, "split": "test", "backend": verifier.backend.name}
+    return evaluate(matrix, labels=labels, about=About(role="utility"), options=options, run=run)

@@ -121,8 +121,7 @@ def project_to_plane(vectors: FloatArray, method: MapMethod = "pca", seed: int =
             umap = optional("umap", "umap", "a map by UMAP")
             reducer = umap.UMAP(n_neighbors=min(30, len(vectors) - 1), random_state=seed, n_jobs=1)
             return np.asarray(reducer.fit_transform(vectors), dtype=np.float64)
-    centred = vectors - vectors.mean(axis=0)
-    u, s, _ = np.linalg.svd(centred, full_matrices=False)
+    u, s, _ = np.linalg.svd(vectors - vectors.mean(axis=0), full_matrices=False)
     u = u[:, :2] * s[:2]
     signs = np.sign(u[np.abs(u).argmax(axis=0), np.arange(u.shape[1])])  # the library's signs are arbitrary
     return np.asarray(u * np.where(signs == 0.0, 1.0, signs))

@@ -237,8 +237,7 @@ class _AdversarialTraining:
     def __init__(self, networks: tuple[Any, Any, Any], strength: float, **settings: float) -> None:
         self.strength = strength
         self.encoder, self.decoder, self.classifier = networks
-        coders = [*self.encoder.parameters(), *self.decoder.parameters()]
-        self.coder_optimiser = torch.optim.AdamW(coders, **settings)
+        self.coder_optimiser = torch.optim.AdamW([*self.encoder.parameters(), *self.decoder.parameters()], **settings)
         self.classifier_optimiser = torch.optim.AdamW(self.classifier.parameters(), **settings)
 
     def step(self, part: tuple[Any, ...]) -> None:
@@ -278,5 +277,4 @@ def _perceptron(inputs: int, hidden: int, outputs: int) -> Any:
 
 
 def _networks(dimension: int, code: int, hidden: int, classes: int) -> tuple[Any, Any]:
-    encoder = _perceptron(dimension, hidden, code)
-    return encoder, _perceptron(code + classes, hidden, dimension)
+    return _perceptron(dimension, hidden, code), _perceptron(code + classes, hidden, dimension)

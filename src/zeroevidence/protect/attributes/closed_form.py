@@ -9,16 +9,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.errors import InputError
-from zeroevidence.protect.attributes import discriminants, register_protector
-from zeroevidence.protect.attributes.moments import (
-    LabelledVectors,
-    Shrinkage,
-    barycentre,
-    class_moments,
-    evidence,
-    group_means,
-    transport_map,
-)
+from zeroevidence.protect.attributes import moments, register_protector
 from zeroevidence.protect.attributes.protector import EmbeddingProtector
 
 
@@ -65,13 +56,13 @@ class LinearNuller(EmbeddingProtector):
     """
 
     kind = "linear"
-    record_types = (("discriminants", discriminants.LinearDiscriminants), ("people", discriminants.LinearDiscriminants))
+    record_types = (("discriminants", moments.LinearDiscriminants), ("people", moments.LinearDiscriminants))
 
-    shrinkage: Shrinkage = 0.0
+    shrinkage: moments.Shrinkage = 0.0
 
-    def _fit(self, data: LabelledVectors) -> None:
-        self.discriminants_, self.shrinkage_ = discriminants.linear_discriminants(data, self.shrinkage)
-        self.people_, _ = discriminants.linear_discriminants(data.means(), self.shrinkage)
+    def _fit(self, data: moments.LabelledVectors) -> None:
+        self.discriminants_, self.shrinkage_ = moments.linear_discriminants(data, self.shrinkage)
+        self.people_, _ = moments.linear_discriminants(data.means(), self.shrinkage)
 
     @property
     def directions_(self) -> FloatArray:
@@ -124,17 +115,17 @@ class Leace(EmbeddingProtector):
 
     kind = "leace"
     record_types = (
-        ("eraser", discriminants.Eraser),
-        ("people", discriminants.Eraser),
-        ("discriminants", discriminants.LinearDiscriminants),
+        ("eraser", moments.Eraser),
+        ("people", moments.Eraser),
+        ("discriminants", moments.LinearDiscriminants),
     )
 
-    shrinkage: Shrinkage = "auto"
+    shrinkage: moments.Shrinkage = "auto"
 
-    def _fit(self, data: LabelledVectors) -> None:
-        self.eraser_ = discriminants.fit_eraser(data, self.shrinkage)
-        self.people_ = discriminants.fit_eraser(data.means(), self.shrinkage)
-        self.discriminants_, _ = discriminants.linear_discriminants(data, self.shrinkage)
+    def _fit(self, data: moments.LabelledVectors) -> None:
+        self.eraser_ = moments.fit_eraser(data, self.shrinkage)
+        self.people_ = moments.fit_eraser(data.means(), self.shrinkage)
+        self.discriminants_, _ = moments.linear_discriminants(data, self.shrinkage)
 
     def _transform(self, x: FloatArray) -> FloatArray:
         return self.eraser_(x)
@@ -214,31 +205,30 @@ class Transport(EmbeddingProtector):
 
     kind = "transport"
     array_names = ("mean", "removed", "entry", "offset", "basis", "starts", "maps")
-    record_types = (("quadratic", discriminants.QuadraticDiscriminants),)
+    record_types = (("quadratic", moments.QuadraticDiscriminants),)
 
     directions: int | Literal["auto"] = "auto"
     components: int | Literal["auto"] = "auto"
-    shrinkage: Shrinkage = "auto"
+    shrinkage: moments.Shrinkage = "auto"
 
     def sizes(self, people: int, dimension: int) -> dict[str, int]:
         """Return the numbers of directions and components."""
         few = round(dimension**2 / (8 * (dimension + people))) if self.directions == "auto" else self.directions
         usual = min(max(_FEWEST, _PER_PERSON * people), _MOST)
-        many = usual if self.components == "auto" else self.components
-        return {"directions": few, "components": many}
+        return {"directions": few, "components": usual if self.components == "auto" else self.components}
 
-    def _fit(self, data: LabelledVectors) -> None:
+    def _fit(self, data: moments.LabelledVectors) -> None:
         self._check_shares("shrinkage")
         self._check_at_least(directions=0, components=1)
         people, dimension = len(np.unique(data.people)), data.x.shape[1]
         sizes = self.sizes(people, dimension)
-        self.removed_, self.mean_ = discriminants.regression_directions(data, min(sizes["directions"], dimension - 1))
+        self.removed_, self.mean_ = moments.regression_directions(data, min(sizes["directions"], dimension - 1))
         centred = data.x - self.mean_
         rest = centred - (centred @ self.removed_) @ self.removed_.T
         # Mixed by probabilities, the maps can be inverted: means must be removed by one that cannot.
-        erase = discriminants.fit_eraser(replace(data, x=rest).means(), "auto")
-        moments = class_moments(replace(data, x=erase(rest)))
-        values, axes = np.linalg.eigh(moments.all())
+        erase = moments.fit_eraser(replace(data, x=rest).means(), "auto")
+        classes = moments.class_moments(replace(data, x=erase(rest)))
+        values, axes = np.linalg.eigh(classes.all())
         width = min(sizes["components"], int(np.sum(values > _FLOOR * max(values[-1], 0.0))))
         if width < 1:
             raise InputError("vectors do not vary beside what is removed; nothing would be left")
@@ -247,15 +237,15 @@ class Transport(EmbeddingProtector):
         self.entry_: FloatArray = outside @ (np.eye(dimension) - erase.right @ erase.left)
         self.offset_: FloatArray = erase.mean @ erase.right @ erase.left
         share = width / (width + 2 * people) if self.shrinkage == "auto" else float(self.shrinkage)
-        covariances = np.einsum("dr,kde,es->krs", self.basis_, moments.classes(share), self.basis_, optimize=True)
-        common = barycentre(covariances)
-        self.maps_ = np.stack([transport_map(covariance, common) for covariance in covariances])
-        self.starts_ = moments.means @ self.basis_
-        self.quadratic_ = discriminants.quadratic_discriminants(data)
+        covariances = np.einsum("dr,kde,es->krs", self.basis_, classes.classes(share), self.basis_, optimize=True)
+        common = moments.barycentre(covariances)
+        self.maps_ = np.stack([moments.transport_map(covariance, common) for covariance in covariances])
+        self.starts_ = classes.means @ self.basis_
+        self.quadratic_ = moments.quadratic_discriminants(data)
         self.noise_root_ = self.noise_root_ @ self.basis_ @ self.basis_.T
 
     def _transform_people(self, x: FloatArray, person: IntArray) -> FloatArray:
-        return self._moved(x, group_means(self.quadratic_.log_likelihoods(x), person)[person])
+        return self._moved(x, moments.group_means(self.quadratic_.log_likelihoods(x), person)[person])
 
     def _transform(self, x: FloatArray) -> FloatArray:
         return self._moved(x, self.quadratic_.log_likelihoods(x))
@@ -274,4 +264,4 @@ class Transport(EmbeddingProtector):
 
     def _llr(self, x: FloatArray) -> FloatArray:
         """Return the evidence of Gaussian classes whose covariances are mixed with the shared one."""
-        return evidence(self.quadratic_.log_likelihoods(x))
+        return moments.evidence(self.quadratic_.log_likelihoods(x))

@@ -16,8 +16,7 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.optional import torch_threads
 from zeroevidence.protect.attributes import register_protector
-from zeroevidence.protect.attributes.flows import LatentClasses, class_log_likelihoods
-from zeroevidence.protect.attributes.flows.linear_map import LinearMap, LinearMapKind
+from zeroevidence.protect.attributes.flows import LatentClasses, LinearMap, LinearMapKind, class_log_likelihoods
 from zeroevidence.protect.attributes.moments import LabelledVectors, held_out_rows
 from zeroevidence.protect.attributes.networks import EXTRA, OnDevice, stored_state, torch
 from zeroevidence.protect.attributes.protector import EmbeddingProtector, check_scale
@@ -265,8 +264,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
 
     def _mapped(self, u: FloatArray, inverse: bool) -> FloatArray:
         """Return coordinates of which the first went through the network, in blocks."""
-        width = self.linear_map_.width
-        order = _coordinate_order(width, sum(densities.width for densities in self.evidence_))
+        order = _coordinate_order(self.linear_map_.width, sum(densities.width for densities in self.evidence_))
         dtype = torch.float64 if self.double_ else torch.float32
         result = u.copy()
         with torch.no_grad():

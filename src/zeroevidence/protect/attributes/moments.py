@@ -1,4 +1,7 @@
-"""Moments of labelled vectors: means and covariances of classes and people, shrinkage, optimal transport, evidence."""
+"""Moments of labelled vectors: means and covariances of classes and people, shrinkage, optimal transport, evidence.
+
+Discriminants of Gaussian classes, and the directions that linear classifiers use, erased or removed one by one.
+"""
 
 from __future__ import annotations
 
@@ -74,8 +77,7 @@ def held_out_rows(data: LabelledVectors, share: float, seed: int) -> BoolArray:
     for label in range(int(data.labels[:, 0].max()) + 1):
         people = np.unique(data.people[data.labels[:, 0] == label])
         if len(people) > 2:
-            chosen = rng.permutation(people)[: max(1, round(share * len(people)))]
-            held |= np.isin(data.people, chosen)
+            held |= np.isin(data.people, rng.permutation(people)[: max(1, round(share * len(people)))])
     return held
 
 
@@ -231,3 +233,221 @@ def _people(x: FloatArray, people: IntArray) -> tuple[FloatArray, FloatArray]:
     person = np.unique(people, return_inverse=True)[1]
     centres = group_means(x, person)
     return centres, x - centres[person]
+
+
+_MIXTURES = (1.0, 0.75, 0.5, 0.25, 0.0)  # how much of the shared covariance is in that of each class
+_FOLDS = 3
+_RIDGE = 1e-6  # of the mean variance
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearDiscriminants(StoredArrays):
+    """Log-likelihoods ``x @ directions - offsets`` of the classes against the first (d x (K - 1), and K - 1)."""
+
+    directions: FloatArray
+    offsets: FloatArray
+
+    def llr(self, x: FloatArray) -> FloatArray:
+        """Return the LLR of the second of two classes, or of each of more classes against the others."""
+        return evidence(np.column_stack([np.zeros(len(x)), x @ self.directions - self.offsets]))
+
+    def set_to_zero(self, x: FloatArray) -> FloatArray:
+        """Return vectors that moved along the directions to where all classes are equally likely."""
+        w = self.directions
+        step, *_ = np.linalg.lstsq(w.T @ w, (x @ w - self.offsets).T, rcond=None)
+        return x - (w @ step).T
+
+
+def class_means(data: LabelledVectors) -> FloatArray:
+    """Return the weighted means of the classes of the first attribute, K x d."""
+    labels = data.labels[:, 0]
+    groups = [labels == k for k in range(int(labels.max()) + 1)]
+    return np.stack([np.average(data.x[rows], axis=0, weights=data.weights[rows]) for rows in groups])
+
+
+def linear_discriminants(data: LabelledVectors, shrinkage: Shrinkage) -> tuple[LinearDiscriminants, float]:
+    """Return the discriminants of Gaussian classes with one covariance, and the share of it that was replaced."""
+    share = data.weights / data.weights.sum()
+    means = class_means(data)
+    inside = data.x - means[data.labels[:, 0]]
+    level = shrinkage_share(inside, shrinkage)
+    inverse = np.linalg.pinv(shrunk((inside * share[:, None]).T @ inside, level), hermitian=True)
+    squares = np.einsum("kd,de,ke->k", means, inverse, means)
+    return LinearDiscriminants(inverse @ (means[1:] - means[0]).T, 0.5 * (squares[1:] - squares[0])), level
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QuadraticDiscriminants(StoredArrays):
+    """Gaussian classes, each with its own covariance: means (K x d), inverse covariances, and log-determinants."""
+
+    means: FloatArray
+    inverses: FloatArray
+    log_determinants: FloatArray
+
+    def log_likelihoods(self, x: FloatArray) -> FloatArray:
+        """Return the log-likelihood of each class, up to a constant, n x K."""
+        logs = []
+        for mean, inverse, log_determinant in zip(self.means, self.inverses, self.log_determinants, strict=True):
+            away = x - mean
+            logs.append(-0.5 * (np.einsum("nd,nd->n", away @ inverse, away) + log_determinant))
+        return np.stack(logs, axis=1)
+
+
+def quadratic_discriminants(data: LabelledVectors) -> QuadraticDiscriminants:
+    """Return Gaussian classes; cross-validation chooses how far covariances are mixed with the shared one."""
+    folds = _folds(data)
+    if folds is None:
+        return fit_gaussian_classes(data, 1.0)
+    losses = np.zeros(len(_MIXTURES))
+    for fold in range(_FOLDS):
+        held = folds == fold
+        test = _part(data, held)
+        logs = _mixture_log_likelihoods(_part(data, ~held), test.x)
+        logs -= np.logaddexp.reduce(logs, axis=2, keepdims=True)
+        truth = np.take_along_axis(logs, test.labels[None, :, :1], axis=2)[:, :, 0]
+        losses -= np.average(truth, axis=1, weights=test.weights)
+    return fit_gaussian_classes(data, _MIXTURES[int(losses.argmin())])
+
+
+def fit_gaussian_classes(data: LabelledVectors, mixture: float = 0.0) -> QuadraticDiscriminants:
+    """Return Gaussian classes with shrunk covariances, of which the share `mixture` is that of all classes."""
+    means, shared, covariances = _class_covariances(data, shared_alone=mixture == 1.0)
+    mixed = [mixture * shared + (1.0 - mixture) * covariance for covariance in covariances]
+    sizes = [np.linalg.slogdet(covariance)[1] for covariance in mixed]
+    return QuadraticDiscriminants(means, np.stack([np.linalg.inv(covariance) for covariance in mixed]), np.array(sizes))
+
+
+def _mixture_log_likelihoods(data: LabelledVectors, x: FloatArray) -> FloatArray:
+    """Return log-likelihoods of rows under classes fitted to data, for each of the mixtures: M x n x K.
+
+    In the coordinates where the shared covariance is the identity and that of the class is diagonal, every mixture is
+    diagonal too, so that one eigendecomposition for each class gives all of them.
+    """
+    from scipy.linalg import eigh
+
+    means, shared, covariances = _class_covariances(data)
+    shares = np.array(_MIXTURES)[:, None]
+    logs = np.empty((len(_MIXTURES), len(x), len(means)))
+    for k, (mean, covariance) in enumerate(zip(means, covariances, strict=True)):
+        values, axes = eigh(covariance, shared)
+        variances = shares + (1.0 - shares) * values
+        squares = ((x - mean) @ axes) ** 2
+        # the determinant of the shared covariance is the same for all classes
+        logs[:, :, k] = -0.5 * ((1.0 / variances) @ squares.T + np.log(variances).sum(axis=1, keepdims=True))
+    return logs
+
+
+def _class_covariances(
+    data: LabelledVectors, *, shared_alone: bool = False
+) -> tuple[FloatArray, FloatArray, list[FloatArray]]:
+    """Return class means, the shared covariance, and that of each class (the shared one if it alone is wanted)."""
+    labels, means = data.labels[:, 0], class_means(data)
+    inside = (data.x - means[labels]) * np.sqrt(data.weights / data.weights.mean())[:, None]
+    shared = _covariance(inside)
+    if shared_alone:
+        return means, shared, [shared] * len(means)
+    members = [labels == k for k in range(len(means))]
+    scales = [np.sqrt(data.weights[rows].mean() / data.weights.mean()) for rows in members]
+    return means, shared, [_covariance(inside[rows] / scale) for rows, scale in zip(members, scales, strict=True)]
+
+
+def _covariance(rows: FloatArray) -> FloatArray:
+    """Return the covariance of centred rows, shrunk by Ledoit and Wolf."""
+    covariance = shrunk(rows.T @ rows / len(rows), shrinkage_share(rows, "auto"))
+    size = len(covariance)
+    return np.asarray(covariance + (_RIDGE * np.trace(covariance) / size + np.finfo(float).tiny) * np.eye(size))
+
+
+def _folds(data: LabelledVectors) -> IntArray | None:
+    """Return a fold for each row, by people and with all classes in each; None where a class has too few people."""
+    labels = data.labels[:, 0]
+    fold = np.zeros(len(labels), dtype=np.int64)
+    for k in range(int(labels.max()) + 1):
+        names, person = np.unique(data.people[labels == k], return_inverse=True)
+        if len(names) < 2 * _FOLDS:
+            return None
+        fold[labels == k] = person % _FOLDS
+    return fold
+
+
+def _part(data: LabelledVectors, rows: FloatArray) -> LabelledVectors:
+    labels, people = data.labels[rows], data.people[rows]
+    return LabelledVectors(data.x[rows], labels, balanced_weights(labels, people), people)
+
+
+_ERASED = 1e-9  # of the largest: a direction with less counts as having nothing
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Eraser(StoredArrays):
+    """Vectors become ``x - (x - mean) @ right @ left``; `right` is d x (K - 1), `left` (K - 1) x d."""
+
+    mean: FloatArray
+    right: FloatArray
+    left: FloatArray
+
+    def __call__(self, x: FloatArray) -> FloatArray:
+        """Return vectors without what linear classifiers use."""
+        return x - ((x - self.mean) @ self.right) @ self.left
+
+
+def fit_eraser(data: LabelledVectors, shrinkage: Shrinkage) -> Eraser:
+    """Return the eraser of weighted vectors."""
+    share = data.weights / data.weights.sum()
+    mean = share @ data.x
+    centred = data.x - mean
+    covariance = shrunk((centred * share[:, None]).T @ centred, shrinkage_share(centred, shrinkage))
+    values, directions = np.linalg.eigh(covariance)
+    positive = values > _ERASED * max(values[-1], np.finfo(float).tiny)
+    values, directions = values[positive], directions[:, positive]
+    whiten = (directions / np.sqrt(values)) @ directions.T
+    colour = (directions * np.sqrt(values)) @ directions.T
+    # each class has the same weight, so its covariance with the vectors is its mean, up to a factor
+    means = class_means(data)
+    _, sizes, rows = np.linalg.svd((means - mean) @ whiten, full_matrices=False)
+    axes = rows[sizes > _ERASED * max(sizes[0], np.finfo(float).tiny)][: len(means) - 1]
+    return Eraser(mean, whiten @ axes.T, axes @ colour)
+
+
+_RANK = 1e-9  # of a direction's length, after what was removed before
+
+
+def regression_directions(data: LabelledVectors, most: int) -> tuple[FloatArray, FloatArray]:
+    r"""Return at most `most` orthonormal directions (d x m) of least-squares classifiers, and the classes' centre.
+
+    The slopes of regression of the classes on vectors of covariance C are :math:`C^{-1} \delta`, with C shrunk and the
+    differences :math:`\delta` of the class means. Each is removed before the next is found, as in iterative null-space
+    projection [Ravfogel et al. 2020]. Without the direction q, the inverse is that of before less
+    :math:`C^{-1} q q' C^{-1} / q' C^{-1} q`, so that no regression has to be solved anew.
+    """
+    means = class_means(data)
+    centre = means.mean(axis=0)
+    share = data.weights / data.weights.sum()
+    rows = data.x - centre
+    covariance = shrunk((rows * share[:, None]).T @ rows, shrinkage_share(rows, "auto"))
+    ridge = _RANK * np.trace(covariance) / len(covariance) + np.finfo(float).tiny
+    inverse = np.linalg.inv(covariance + ridge * np.eye(len(covariance)))
+    directions: list[FloatArray] = []
+    while len(directions) < most:
+        new = _orthonormal((means - centre) @ inverse, directions)[: most - len(directions)]
+        if not new:
+            break
+        for direction in new:
+            column = inverse @ direction
+            inverse = inverse - np.outer(column, column) / (direction @ column)
+        directions += new
+    return np.stack(directions, axis=1) if directions else np.zeros((data.x.shape[1], 0)), centre
+
+
+def _orthonormal(rows: FloatArray, basis: list[FloatArray]) -> list[FloatArray]:
+    """Return orthonormal directions of rows outside a basis."""
+    new: list[FloatArray] = []
+    for row in rows:
+        away = row.copy()
+        for _ in range(2):  # twice: rounding of the first time
+            for direction in (*basis, *new):
+                away -= (away @ direction) * direction
+        length = float(np.linalg.norm(away))
+        if length > _RANK * max(float(np.linalg.norm(row)), np.finfo(float).tiny):
+            new.append(away / length)
+    return new

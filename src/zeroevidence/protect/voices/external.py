@@ -112,8 +112,7 @@ class External:
         return limit_peak(fit_length(result.astype(np.float64), len(wave)))
 
     def _arguments(self, source: Path, target: Path, utterance: UtteranceInfo) -> list[str]:
-        digest = hashlib.sha256(f"{self.seed}\0{utterance.id}".encode()).digest()
-        number = str(int.from_bytes(digest[:4], "big") >> 1)
+        number = str(int.from_bytes(hashlib.sha256(f"{self.seed}\0{utterance.id}".encode()).digest()[:4], "big") >> 1)
         return fill_in(split_command(self.command), {"{input}": source, "{output}": target, "{seed}": number})
 
 

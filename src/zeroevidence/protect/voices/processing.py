@@ -150,8 +150,7 @@ def resampled(wave: FloatArray, ratio: Fraction) -> FloatArray:
     taps *= up / taps.sum()
     length = -(-len(wave) * up // down)
     side = reach // up + 1  # input samples that a result may reach to either side
-    padded = np.pad(wave, (side, side + down))
-    windows = sliding_window_view(padded, 2 * side + 1)
+    windows = sliding_window_view(np.pad(wave, (side, side + down)), 2 * side + 1)
     result, phases = np.empty(length), min(up, length)
     whole, part = np.divmod(np.arange(phases) * down, up)
     tap = reach + part[:, None] - up * np.arange(-side, side + 1)  # which tap meets each input sample

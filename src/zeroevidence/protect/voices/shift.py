@@ -120,8 +120,7 @@ def mcadams_random(text: str, seed: int) -> McAdams:
 def move_resonances(frames: FloatArray, power: float, order: int) -> FloatArray:
     """Return frames (rows) filtered by their predictor, and then by the synthesis filter with its poles moved."""
     predictor = linear_prediction(frames, order)
-    moved = moved_poles(predictor, power)
-    size, filters = frames.shape[1], np.stack([predictor, -moved])
+    size, filters = frames.shape[1], np.stack([predictor, -moved_poles(predictor, power)])
     # Input and output with time first, so that a step of the recursion is contiguous over frames.
     signals = np.zeros((order + size, 2, len(frames)))
     signals[order:, 0] = frames.T

@@ -5,28 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from zeroevidence.cli.declare import options_of, run_options, shared
 from zeroevidence.cli.output import print_written
 from zeroevidence.cli.printing import echo
-from zeroevidence.data.embeddings import NAMING_SPEAKERS
+from zeroevidence.data.embeddings import NAMING_SPEAKERS, Embeddings
 from zeroevidence.data.files import naming_file
 from zeroevidence.data.printable import file_name_text
+from zeroevidence.data.store import Store
+from zeroevidence.data.writing import lock_folder
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect import fitting
-from zeroevidence.protect.assessment.labels import DEFAULT_CLASSES, MOST_LABELS, attribute_labels, is_number
+from zeroevidence.protect.assessment.labels import (
+    DEFAULT_CLASSES,
+    MOST_LABELS,
+    attribute_labels,
+    is_number,
+    number_class_flags,
+)
+from zeroevidence.protect.assessment.rows import zero_entry_flags
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
+from zeroevidence.protect.attributes.protector import CANDIDATES, check_new
 from zeroevidence.protect.choice import ATTACKER_PEOPLE
-from zeroevidence.protect.strengths import quick_protectors
+from zeroevidence.protect.models import ProtectorModel, save_model
+from zeroevidence.protect.strengths import Limit, quick_protectors
 from zeroevidence.run import Run, setting
-
-if TYPE_CHECKING:
-    from zeroevidence.data.embeddings import Embeddings
-    from zeroevidence.protect.models import ProtectorModel
-    from zeroevidence.protect.strengths import Limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,8 +151,6 @@ class _Choice:
     @property
     def limit(self) -> Limit | None:
         """The limit within which a protector is chosen."""
-        from zeroevidence.protect.strengths import Limit
-
         if self.budget is not None and self.target is not None:
             raise UsageError("--budget and --target: expected one of them")
         for name, text, measure in (("--budget", self.budget, "eer"), ("--target", self.target, "d_ece")):
@@ -168,11 +172,6 @@ def command(inputs: LabelledInputs, choice: _Choice, run: Run) -> None:
     Without --protector it is the strongest that costs at most one point of EER, chosen by cross-validation over people.
     An interrupted choice continues where it stopped.
     """
-    from zeroevidence.data.store import Store
-    from zeroevidence.data.writing import lock_folder
-    from zeroevidence.protect.attributes.protector import CANDIDATES, check_new
-    from zeroevidence.protect.models import save_model
-
     limit, folder = choice.limit, choice.folder
     check_new(folder, overwrite=choice.overwrite)
     if choice.training.parameters and choice.is_open:
@@ -203,8 +202,6 @@ def command(inputs: LabelledInputs, choice: _Choice, run: Run) -> None:
 
 def _describe(model: ProtectorModel, data: Embeddings, attribute: str) -> None:
     """Print how a protector was chosen and trained."""
-    from zeroevidence.protect.assessment.labels import number_class_flags
-    from zeroevidence.protect.assessment.rows import zero_entry_flags
     from zeroevidence.report.attributes import choice_sentence, render_protector_choice
 
     if model.choice is not None:

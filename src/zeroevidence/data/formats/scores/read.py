@@ -23,10 +23,9 @@ from zeroevidence.data.formats.input_file import (
 )
 from zeroevidence.data.formats.lists import SpeakerList, read_speakers
 from zeroevidence.data.formats.scores import detect
+from zeroevidence.data.formats.scores.arrays import load_arrays, not_finite, only_array, score_table
 from zeroevidence.data.formats.scores.join import build_scores, compose_tables, join, one_class_problem
-from zeroevidence.data.formats.scores.labelled_arrays import only_array, score_table
 from zeroevidence.data.formats.scores.layout import HEAD, Table, labelled_by_people, sample_lines, with_measured_scores
-from zeroevidence.data.formats.scores.matrices import load_arrays, not_finite
 from zeroevidence.data.formats.scores.score_format import (
     AUTO,
     SCORE_FORMATS,
@@ -211,8 +210,7 @@ def _read_trials(
     names = options.names.of("scores", with_key=key is not None)
     score_table = detect.read_table(scores, "scores", options.format, names, problems, key=key_table)
     if score_table is not None and key is None:
-        named = isinstance(SCORE_FORMATS[score_table.format].text, Columns)
-        score_table = labelled_by_people(score_table, named=named)
+        score_table = labelled_by_people(score_table, named=isinstance(SCORE_FORMATS[score_table.format].text, Columns))
     if score_table is not None:
         score_table = _measured(score_table, options)
     listed = [problem for table in (score_table, key_table) if table is not None for problem in table.problems]
@@ -398,8 +396,7 @@ def _list_table(file: InputFile) -> Table:
 
 
 def _array_table(file: InputFile) -> Table:
-    hdf5 = file.kind == HDF5.name
-    scores = only_array(file) if hdf5 else load_arrays(file, "scores", ("scores",)).get("scores")
+    scores = only_array(file) if file.kind == HDF5.name else load_arrays(file, "scores", ("scores",)).get("scores")
     if scores is not None and scores.ndim == 2 and scores.shape[1] == 1:
         scores = scores[:, 0]
     if scores is None:

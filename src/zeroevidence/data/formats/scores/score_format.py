@@ -178,8 +178,7 @@ SCORE_FORMATS: Registry[ScoreFormat] = Registry(
 
 def format_names(*roles: Role) -> tuple[str, ...]:
     """Return what the option for the format takes: "auto", and every format of scores, or of one of these roles."""
-    wanted = roles or ("scores",)
-    return (AUTO, *(name for name, format in SCORE_FORMATS.items() if any(map(format.holds, wanted))))
+    return (AUTO, *(name for name, format in SCORE_FORMATS.items() if any(map(format.holds, roles or ("scores",)))))
 
 
 def binary_format(file: InputFile, asked: str) -> ScoreFormat | None:

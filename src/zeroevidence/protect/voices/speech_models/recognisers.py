@@ -67,8 +67,7 @@ class Moonshine:
     def __call__(self, wave: NDArray[np.float32], _: str) -> speech_models.Transcript:
         """Return the transcript of at most 30 s of English at 16 kHz."""
         speech = np.pad(np.asarray(wave, np.float32), (0, int(_SILENCE * speech_models.RATE)))
-        most = speech_models.most_tokens(len(speech))
-        tokens, logarithms = search_text(self._scorer(speech), _BEGIN, _END, most)
+        tokens, logarithms = search_text(self._scorer(speech), _BEGIN, _END, speech_models.most_tokens(len(speech)))
         data = b"".join(self._pieces[token] for token in tokens if token > _END)
         text = data.decode("utf-8", "replace").replace(_SPACE, " ").split()
         return speech_models.Transcript(" ".join(text), float(np.mean(logarithms)), ended=tokens[-1] == _END)

@@ -13,7 +13,7 @@ from zeroevidence.errors import InputError, UsageError
 from zeroevidence.linkage import LinkOptions, SearchOutput, calibrate_search, link, link_resumable
 from zeroevidence.linkage.engines import ENGINES
 from zeroevidence.linkage.engines.numpy_blocks import NumpyEngine
-from zeroevidence.linkage.resumable import Manifest, begin_or_continue
+from zeroevidence.linkage.search import Manifest, begin_or_continue
 from zeroevidence.run import Run
 
 
@@ -69,7 +69,7 @@ def test_what_was_done_before_an_interruption_is_not_done_again(search, counting
     for path in (tmp_path / "out").rglob("*") if strange_times else ():
         os.utime(path, (4e9, 4e9))
     said, seen = [], []
-    monkeypatch.setattr("zeroevidence.linkage.resumable.calibrate_search", None)  # kept as well
+    monkeypatch.setattr("zeroevidence.linkage.search.calibrate_search", None)  # kept as well
     run = Run(say=said.append, progress=lambda *_: lambda *done: seen.append(done))
     found = link_resumable(search, tmp_path / "out", settings, run=run)
     assert counting.trials == list(range(59))

@@ -13,7 +13,7 @@ import pytest
 from tests.effort import slow
 from tests.waiting import wait_until
 from zeroevidence.errors import InputError
-from zeroevidence.forking import compute_in_copies
+from zeroevidence.parallel import compute_in_copies
 from zeroevidence.run import Run
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux")
@@ -23,7 +23,7 @@ HERE, TWO = os.getpid(), Run(cores=2)
 @pytest.fixture(autouse=True)
 def _without_polars(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let this process be copied although other tests have loaded polars: nothing here uses it."""
-    monkeypatch.setattr("zeroevidence.forking.can_copy", lambda: True)
+    monkeypatch.setattr("zeroevidence.parallel.can_copy", lambda: True)
 
 
 def test_work_is_done_by_copies_in_order() -> None:
@@ -71,7 +71,7 @@ def test_copies_end_with_their_process(number: int, tmp_path: Path) -> None:
     script = (
         "import os, sys, time\n"
         "from zeroevidence.errors import interruptible\n"
-        "from zeroevidence.forking import compute_in_copies\n"
+        "from zeroevidence.parallel import compute_in_copies\n"
         "from zeroevidence.run import Run\n"
         "def work(_):\n"
         "    print(os.getpid(), flush=True, file=open(sys.argv[1], 'a'))\n"

@@ -6,10 +6,16 @@ import numpy as np
 import pytest
 
 from zeroevidence.protect import load_protector
-from zeroevidence.protect.voices import timed
-from zeroevidence.protect.voices.cascade import Cascade, with_language, with_transcripts
+from zeroevidence.protect.voices import cascade
+from zeroevidence.protect.voices.cascade import (
+    Cascade,
+    TimedCascade,
+    align,
+    keep_timing,
+    with_language,
+    with_transcripts,
+)
 from zeroevidence.protect.voices.speech_models import RATE
-from zeroevidence.protect.voices.timed import TimedCascade, align, keep_timing
 
 HOP = 384
 
@@ -30,7 +36,7 @@ def spectra(wave):
 
 @pytest.fixture(autouse=True)
 def ear(monkeypatch):
-    monkeypatch.setattr(timed, "load_networks", lambda: SimpleNamespace(vectors=spectra))
+    monkeypatch.setattr(cascade, "load_networks", lambda: SimpleNamespace(vectors=spectra))
 
 
 def heard(wave, hertz):
