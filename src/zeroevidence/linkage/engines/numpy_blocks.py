@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -113,6 +112,7 @@ class WholeRowEngine(LocalEngine):
 _ROWS = 1024  # trials multiplied at once, at most
 _SHARES = 4  # parts of blocks for each thread, at least, so that all have work until the end
 _LEAST = 1 << 20  # products of a part: smaller ones cost more each
+_TOGETHER = 48  # rows: BLAS computes 4 to 16 at once and rounds those left over in another way, so parts leave none
 _COLUMNS = 8160  # identities multiplied at once, about
 _LINE = 16  # single-precision numbers of a cache line; rows of products are aligned to it
 _PREPARED = 512  # enrolment vectors that a thread centres at once
@@ -144,6 +144,7 @@ class NumpyLinker:
         width = _even(plan.identities, _COLUMNS, _LINE)
         step = _even(len(rows), _ROWS)
         share = min(_ROWS, max(-(-_LEAST // width), -(-len(rows) // (_SHARES * self.threads))))
+        share = -(-share // _TOGETHER) * _TOGETHER
         exponential = powers_of_two(plan.trials * plan.identities) if plan.dtype == np.float32 else by_exp2
 
         def prepared(start: int) -> NumpyBlock:
@@ -244,10 +245,9 @@ class NumpyBlock:
         self.mated_vectors = self.mated_vectors[:0]
 
     def parts(self, trials: int) -> list[slice]:
-        """Even runs of at most so many of its trials."""
-        count = -(-len(self.x) // trials)
-        edges = [len(self.x) * at // count for at in range(count + 1)]
-        return [slice(*pair) for pair in itertools.pairwise(edges)]
+        """Even runs of at most so many of its trials, which are a multiple of what BLAS computes together."""
+        step = _even(len(self.x), trials, _TOGETHER)
+        return [slice(at, min(at + step, len(self.x))) for at in range(0, len(self.x), step)]
 
     @np.errstate(over="ignore", invalid="ignore")
     def add(self, part: slice, panel: FloatArray, first: int, buffer: FloatArray) -> None:
