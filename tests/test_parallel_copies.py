@@ -134,7 +134,18 @@ def test_commands_give_the_same_with_any_number_of_cores(command: str, score_fil
     assert (nobody, others, also) == (False, True, True)
 
 
-def test_small_commands_start_no_process(score_files: list[str]) -> None:
-    assert not output_of(4, "evaluate", score_files[0])[1]
+@pytest.mark.parametrize("compared", [5, 3], ids=["search", "list"])
+def test_copies_read_one_file_and_draw_its_null(compared: int, score_files: list[str]) -> None:
+    """A list, in which not everybody was compared with everybody, has another null than a search."""
+    path = Path(score_files[0])
+    lines = (line.split() for line in path.read_text().splitlines())
+    kept = [" ".join(line) for line in lines if (int(line[0][1]) - int(line[1][1])) % 5 < compared]
+    path.write_text("\n".join(kept) + "\n")
+    words = "evaluate", str(path), "--intervals", "20", "-f", "json"
+    (alone, nobody), (divided, others) = output_of(1, *words), output_of(4, *words)
+    assert alone == divided != ""
+    assert (nobody, others) == (False, True)
+
+
+def test_help_starts_no_process() -> None:
     assert not output_of(4, "evaluate", "--help")[1]
-    assert output_of(4, "evaluate", score_files[0], "--workers", "2")[1]

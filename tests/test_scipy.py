@@ -6,9 +6,10 @@ import sys
 CODE = """
 import sys
 from zeroevidence import _scipy
-print({"scipy.special", "scipy.optimize"} & set(sys.modules))
-import scipy.optimize, scipy.special, scipy.stats
-packages = {name: scipy.optimize if name == "nnls" else scipy.special for name in _scipy.__all__}
+print({"scipy.fft", "scipy.special", "scipy.optimize"} & set(sys.modules))
+import scipy.fft, scipy.optimize, scipy.special, scipy.stats
+special = {"nnls": scipy.optimize, "dct": scipy.fft._pocketfft.realtransforms.pfft}
+packages = {name: special.get(name, scipy.special) for name in _scipy.__all__}
 print(all(getattr(_scipy, name) is getattr(package, name) for name, package in packages.items()))
 print(_scipy.import_part("scipy.special", "_ufuncs") is scipy.special)
 """

@@ -1,7 +1,8 @@
 """What most commands need of SciPy, without the packages around it, which take longer to import than NumPy and polars.
 
 `scipy.special` and `scipy.optimize` prepare themselves for other libraries of arrays and import all that they have.
-Their functions of NumPy's arrays are in modules of their own, and are the same objects in either place.
+Their functions of NumPy's arrays are in modules of their own, and are the same objects in either place. Only `dct` is
+what `scipy.fft.dct` and its inverse call.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import scipy
 
 __all__ = [
     *("bdtrik", "betaincinv", "expit", "gammainc", "gammaincc", "gammainccinv", "gammaincinv", "gammaln", "logit"),
-    *("bdtrc", "ndtr", "ndtri", "nnls", "stdtr", "stdtrit", "xlogy"),
+    *("bdtrc", "dct", "ndtr", "ndtri", "nnls", "stdtr", "stdtrit", "xlogy"),
 ]
 
 
@@ -25,7 +26,7 @@ def import_part(package: str, part: str) -> Any:
     if package in sys.modules:
         return importlib.import_module(package)  # waits where another thread imports it
     stand_in = sys.modules[package] = ModuleType(package)
-    stand_in.__path__ = [str(Path(scipy.__file__).parent / package.removeprefix("scipy."))]
+    stand_in.__path__ = [str(Path(scipy.__file__).parent.joinpath(*package.split(".")[1:]))]
     try:
         return importlib.import_module(f"{package}.{part}")
     finally:
@@ -35,7 +36,11 @@ def import_part(package: str, part: str) -> Any:
 if TYPE_CHECKING:
     from scipy.optimize import nnls as nnls
     from scipy.special import *  # noqa: F403
+
+    dct: Any
 else:
     nnls = import_part("scipy.optimize", "_nnls").nnls
+    _fft = import_part("scipy.fft._pocketfft", "pypocketfft")
+    dct = getattr(_fft, "pypocketfft", _fft).dct
     _special = import_part("scipy.special", "_ufuncs")
-    globals().update({name: getattr(_special, name) for name in __all__ if name != "nnls"})
+    globals().update({name: getattr(_special, name) for name in __all__ if name not in ("dct", "nnls")})

@@ -99,6 +99,9 @@ class Run:
         Device of torch, such as ``cuda:1``; a GPU where there is one unless given.
     scheduler
         Address of a Dask scheduler, or a client of it.
+    meanwhile
+        What is left to do while a copy of this process reads the scores. Given where parts of one evaluation may be
+        computed by copies: a command may be copied, which has no threads but its own, and no other program.
 
     Examples
     --------
@@ -122,6 +125,7 @@ class Run:
     stop: Callable[[], bool] = never
     device: str | None = setting(None, "Device of torch, such as cuda:1 or cpu.", metavar="NAME")
     scheduler: object = setting(None, "Address of a Dask scheduler.", metavar="ADDRESS")
+    meanwhile: Callable[[], object] | None = None
 
     @property
     def workers(self) -> int:

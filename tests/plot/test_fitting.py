@@ -9,6 +9,7 @@ from zeroevidence.data.threat import ThreatModel
 from zeroevidence.evaluation import About, Curve
 
 Figure = pytest.importorskip("matplotlib.figure").Figure
+Axes = pytest.importorskip("matplotlib.axes").Axes
 
 SYSTEMS = (
     "resynthesis through phonetic features and a pool of x-vectors",
@@ -47,6 +48,22 @@ def is_whole(figure):
         if cut > 1.5 or inches.width < 0.7 * figure.dpi or inches.height < 0.7 * figure.dpi:
             return False
     return True
+
+
+@pytest.mark.parametrize(("kind", "times"), [("cmc", 1), ("attackers", 2)])
+def test_texts_are_measured_again_only_where_they_may_reach_further(rows, kind, times, monkeypatch):
+    measured, measure = [], Axes.get_tightbbox
+    monkeypatch.setattr(Axes, "get_tightbbox", lambda *given, **how: measured.append(given) or measure(*given, **how))
+    plot.draw(kind, rows).draw_without_rendering()
+    assert len(measured) == times
+
+
+def test_a_legend_below_wide_axes_takes_nothing_from_their_width(rows):
+    figure = plot.draw("ece", named(rows, 7), width=7.0)
+    figure.draw_without_rendering()
+    (ax,) = figure.axes
+    beside = ax.yaxis.get_tightbbox(figure.canvas.get_renderer()).x0
+    assert 0.0 < beside < 0.1 * figure.dpi
 
 
 @pytest.mark.parametrize("count", [1, 7])

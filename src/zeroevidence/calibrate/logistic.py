@@ -8,7 +8,6 @@ from functools import cache
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.pav import Blocks, Counts, RankedScores, block_lows
@@ -298,17 +297,9 @@ def to_cosines(values: FloatArray | IntArray) -> FloatArray:
     >>> to_cosines(np.array([1.0, 1.0])).tolist()
     [4.0, 0.0]
     """
-    # Makhoul 1980: even places ascending and then odd ones descending make it a Fourier transform of the same length
-    n = values.shape[-1]
-    folded = np.empty(values.shape)
-    folded[..., : n // 2] = values[..., ::2]
-    folded[..., n // 2 :] = values[..., ::-2]
-    turned = np.fft.rfft(folded)
-    turned *= _turns(n)
-    spectrum = np.empty(values.shape)
-    spectrum[..., : n // 2 + 1] = turned.real
-    np.negative(turned.imag[..., -2:0:-1], out=spectrum[..., n // 2 + 1 :])
-    return spectrum
+    from zeroevidence._scipy import dct  # `link` needs other parts of this module, and has NumPy alone
+
+    return np.asarray(dct(values.astype(np.float64), 2, (-1,)))
 
 
 def from_cosines(spectrum: FloatArray) -> FloatArray:
@@ -319,22 +310,9 @@ def from_cosines(spectrum: FloatArray) -> FloatArray:
     >>> from_cosines(to_cosines(np.array([3.0, 1.0, 4.0, 1.0]))).round(12).tolist()
     [3.0, 1.0, 4.0, 1.0]
     """
-    n = spectrum.shape[-1]
-    turned = np.empty((*spectrum.shape[:-1], n // 2 + 1), dtype=np.complex128)
-    turned.real = spectrum[..., : n // 2 + 1]
-    turned.imag[..., 0] = 0.0
-    np.negative(spectrum[..., : n // 2 - 1 : -1], out=turned.imag[..., 1:])
-    turned /= _turns(n)
-    folded = np.fft.irfft(turned, n)
-    values = np.empty(spectrum.shape)
-    values[..., ::2] = folded[..., : n // 2]
-    values[..., ::-2] = folded[..., n // 2 :]
-    return values
+    from zeroevidence._scipy import dct
 
-
-@cache
-def _turns(n: int) -> NDArray[np.complex128]:
-    return np.asarray(2.0 * np.exp(-0.5j * np.pi * np.arange(n // 2 + 1) / n))
+    return np.asarray(dct(spectrum, 3, (-1,), 2))  # the third kind divided by the length is the inverse
 
 
 def rank_cells(counts: Counts) -> tuple[IntArray, IntArray]:
@@ -343,21 +321,27 @@ def rank_cells(counts: Counts) -> tuple[IntArray, IntArray]:
     On this axis the mixture is uniform, so one kernel width suits all of it, and the estimate does not change under
     increasing maps of the scores. An atom of both classes is kept whole; one of a single class covers its own stretch.
     """
-    mass = 0.5 * counts.target / counts.n_target + 0.5 * counts.nontarget / counts.n_nontarget
+    mass = counts.target / (2.0 * counts.n_target) + counts.nontarget / (2.0 * counts.n_nontarget)
     end = np.cumsum(mass)
-    start = end - mass
-    mixed = (counts.target > 0) & (counts.nontarget > 0)
+    edges = np.linspace(0.0, 1.0, _CELLS + 1)[1:-1]
+    # Of what may be a million atoms, those around the edges are all that matters.
+    near = np.zeros(len(end) + 2, dtype=bool)
+    last = np.searchsorted(end, edges)
+    near[last] = near[last + 1] = near[last + 2] = True
+    atoms = np.flatnonzero(near[1:-1])
+    target, nontarget, end = counts.target[atoms], counts.nontarget[atoms], end[atoms]
+    start = end - mass[atoms]
+    mixed = (target > 0) & (nontarget > 0)
     start[mixed] = end[mixed] = (start[mixed] + end[mixed]) / 2.0
     knots = np.column_stack((start, end)).ravel()
-    edges = np.linspace(0.0, 1.0, _CELLS + 1)[1:-1]
 
-    def on_grid(per_atom: IntArray) -> IntArray:
+    def on_grid(per_atom: IntArray, per_near: IntArray) -> IntArray:
         after = np.cumsum(per_atom)
-        at_knots = np.column_stack((after - per_atom, after)).ravel()
+        at_knots = np.column_stack((after[atoms] - per_near, after[atoms])).ravel()
         inner = np.round(np.interp(edges, knots, at_knots)).astype(np.int64)
         return np.diff(inner, prepend=0, append=after[-1])
 
-    return on_grid(counts.target), on_grid(counts.nontarget)
+    return on_grid(counts.target, target), on_grid(counts.nontarget, nontarget)
 
 
 def atom_cells(counts: Counts) -> IntArray:
@@ -425,9 +409,10 @@ def best_width(folds: IntArray, omega: float) -> tuple[float, FloatArray]:
         return widths[0], shares[0]
     target, nontarget = folds.reshape(2, -1)
     mated, other = np.flatnonzero(target), np.flatnonzero(nontarget)
+    targets, nontargets = target[mated].astype(np.float64), nontarget[other].astype(np.float64)
     losses = [
-        -(np.log(share.take(mated)) @ target[mated]) * omega / n_target
-        - np.log(1.0 - share.take(other)) @ nontarget[other] / n_nontarget
+        -(np.log(share.take(mated)) @ targets) * omega / n_target
+        - np.log(1.0 - share.take(other)) @ nontargets / n_nontarget
         for share in shares
     ]
     best = int(np.argmin(losses))

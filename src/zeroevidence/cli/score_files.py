@@ -99,9 +99,19 @@ def files_abreast(files: Sequence[ScoreFile], run: Run, meanwhile: Callable[[], 
     meanwhile
         What to do here while other processes work, where they do.
     """
-    small = all(_is_small(Path(path)) for file in files for path in file.paths)
     alone = len(files) == 1 and run.cores is not None
-    return partial(compute_in_copies, run=run, meanwhile=meanwhile) if small and not alone else map
+    return partial(compute_in_copies, run=run, meanwhile=meanwhile) if _are_small(files) and not alone else map
+
+
+def copied_run(files: Sequence[ScoreFile], run: Run, meanwhile: Callable[[], object]) -> Run:
+    """Return the run of one small file on several cores, in which copies of this process read it and draw the null."""
+    alone = len(files) == 1 and run.cores is None and run.workers > 1
+    return replace(run, meanwhile=meanwhile) if alone and _are_small(files) else run
+
+
+def _are_small(files: Sequence[ScoreFile]) -> bool:
+    """Return whether several of these files fit into memory together, and may be read again."""
+    return all(_is_small(Path(path)) for file in files for path in file.paths)
 
 
 def _is_small(path: Path) -> bool:

@@ -134,6 +134,11 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.enrolment)
 
+    def renumbered(self, enrolments: IntArray, trials: IntArray) -> Pairs:
+        """Return the same pairs with other numbers, given those of all enrolments and of all trials."""
+        # `take` is quicker than an index, and what nobody else holds is not copied
+        return Pairs(frozen(enrolments.take(self.enrolment)), frozen(trials.take(self.trial)))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:

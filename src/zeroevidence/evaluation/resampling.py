@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,7 +24,7 @@ from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.linkability import ScoreView
 from zeroevidence.measure.search.disclosure import RowEvidence
 from zeroevidence.measure.search.longitudinal import FusedEvidence
-from zeroevidence.parallel import compute_each
+from zeroevidence.parallel import compute_each, compute_in_copies
 from zeroevidence.run import Run, Step
 from zeroevidence.uncertainty import null
 from zeroevidence.uncertainty.groups import BATCH, Groups, batches
@@ -134,6 +135,10 @@ def _gathered(draw: Callable[[int, int], dict[str, FloatArray]], total: int, run
     for part in drawn:
         parts.append(part)
         step(min(total, BATCH * len(parts)), total)
+    return _concatenated(parts)
+
+
+def _concatenated(parts: Sequence[Draws]) -> Draws:
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
@@ -149,14 +154,48 @@ def with_intervals(
     }
 
 
-StartedNull: TypeAlias = tuple[PairNull | ListNull, list[dict[str, FloatArray]]]  # with what the first lists gave
+Draws: TypeAlias = dict[str, FloatArray]
+# with the first draws of one-to-one measures, and those of the search; () and None where these are still to be drawn
+StartedNull: TypeAlias = tuple[PairNull | ListNull, Sequence[Draws], Draws | None]
 
 
 def begin_null(prepared: PreparedScores, rows: MatrixParts | None, options: Options, seed: int) -> StartedNull:
     """Prepare the null, and draw the first simulated lists of a list."""
     pairs = null.pair_null(prepared, rows, options.pairs(seed))
-    sizes = _list_sizes(min(options.null, _LEAST_LISTS)) if isinstance(pairs, ListNull) else []
-    return pairs, [pairs.draw(batch, size) for batch, size in enumerate(sizes)]
+    return pairs, _draws(pairs, _first_lists(options)) if isinstance(pairs, ListNull) else [], None
+
+
+def null_by_copies(
+    prepared: PreparedScores,
+    rows: MatrixParts | None,
+    search: tuple[SearchTask, SearchResult] | None,
+    options: Options,
+    run: Run,
+    meanwhile: Callable[[], object],
+) -> StartedNull:
+    """Do the same, and draw what does not depend on any value, in copies of this process that can be copied."""
+    pairs = null.pair_null(prepared, rows, options.pairs(run.seed))
+    # what draws lists prepares itself for all of them
+    parts = [_first_lists(options)] if isinstance(pairs, ListNull) else [[batch] for batch in batches(options.null)]
+    tasks: list[Callable[[], list[Draws]]] = [partial(_draws, pairs, part) for part in parts]
+    if search is not None:
+        tasks.insert(0, lambda: [_search_draws(*search, options, run)])  # takes the longest
+    drawn = list(compute_in_copies(lambda task: task(), tasks, run, meanwhile))
+    searched = None if search is None else drawn.pop(0)[0]
+    return pairs, [draws for part in drawn for draws in part], searched
+
+
+def _draws(pairs: PairNull | ListNull, sizes: Iterable[tuple[int, int]]) -> list[Draws]:
+    return [pairs.draw(batch, size) for batch, size in sizes]
+
+
+def _search_draws(task: SearchTask, result: SearchResult, options: Options, run: Run) -> Draws:
+    """Measures of a search under permutation; none where it is too large for that."""
+    if task.size > null.ROWS_LIMIT:
+        return {}
+    ranks, identities = task.hypothetical(result.folds), result.evidence.identities
+    permuted = SearchNull(ranks, identities, task.exchanged, options.null, run.seed)
+    return _gathered(permuted.draw, options.null)
 
 
 def with_nulls(
@@ -168,9 +207,9 @@ def with_nulls(
 ) -> tuple[dict[str, MeasureResult], Resampling]:
     """The measures with their null and p-value, and what was exchanged for that."""
     observed = {name: float(result) for name, result in metrics.items() if isinstance(result.value, float)}
-    pairs, lists = begun
+    pairs, first, searched = begun
     if isinstance(pairs, ListNull):
-        draws = _lists(pairs, lists, metrics, min(options.null, _LISTS), run.progress(*_SHOWN))
+        draws = _lists(pairs, first, metrics, min(options.null, _LISTS), run.progress(*_SHOWN))
         test = pairs.test(options.null)
         nulls = {
             name: null.list_null(MEASURES[name], observed[name], values, test, run.level)
@@ -178,14 +217,12 @@ def with_nulls(
             if name in observed
         }
     else:
-        draws = _gathered(pairs.draw, options.null, run)
+        draws = _concatenated(first) if first else _gathered(pairs.draw, options.null, run)
         nulls = _permutation_nulls(observed, draws, run.level)
     times = len(next(iter(draws.values())))
-    if search is not None and search[0].size <= null.ROWS_LIMIT:
-        task, result = search
-        ranks, identities = task.hypothetical(result.folds), result.evidence.identities
-        permuted = SearchNull(ranks, identities, task.exchanged, options.null, run.seed)
-        nulls |= _permutation_nulls(observed, _gathered(permuted.draw, options.null), run.level)
+    if search is not None:
+        searched = _search_draws(*search, options, run) if searched is None else searched
+        nulls |= _permutation_nulls(observed, searched, run.level)
     tested = {name: replace(metrics[name], null=drawn, p_value=p_value) for name, (drawn, p_value) in nulls.items()}
     return {**metrics, **tested}, Resampling(pairs.unit, times)
 
@@ -202,6 +239,11 @@ def _permutation_nulls(
             turned = -1.0 if measure.discloses == "down" else 1.0
             nulls[name] = null, permutation_p_value(turned * value, turned * values)
     return nulls
+
+
+def _first_lists(options: Options) -> list[tuple[int, int]]:
+    """Return number and size of the batches of lists that are always drawn."""
+    return list(enumerate(_list_sizes(min(options.null, _LEAST_LISTS))))
 
 
 def _list_sizes(most: int) -> list[int]:

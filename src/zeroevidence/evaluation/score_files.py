@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -25,6 +26,7 @@ from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.setup import Options
 from zeroevidence.evaluation.score_checks import sex_flags
 from zeroevidence.evaluation.scores import evaluate
+from zeroevidence.parallel import compute_in_copies
 from zeroevidence.run import Each, Run, setting
 
 _ONCE = "once for all SCORES, or once for each"
@@ -425,7 +427,9 @@ def evaluate_files(
     """
 
     def evaluated(number: int) -> tuple[Evaluation, Scores]:
-        loaded = files[number].read(reading)
+        # Where copies are to draw the null, one reads, because it starts threads of polars, which are not copied.
+        several = map if run.meanwhile is None else partial(compute_in_copies, run=run, meanwhile=run.meanwhile)
+        (loaded,) = several(lambda file: file.read(reading), [files[number]])
         titled = run.titled(f"{number + 1}/{len(files)}")
         return files[number].evaluate(loaded, reading, options, titled, prior=prior), loaded.data.to_scores()
 

@@ -55,7 +55,7 @@ from zeroevidence.evaluation.searches import FoldedSearch, MatrixSearch, prior_o
 from zeroevidence.measure.measures import measures_of
 from zeroevidence.measure.pairs.linkability import ScoreView
 from zeroevidence.measure.views import Llrs
-from zeroevidence.parallel import compute_beside
+from zeroevidence.parallel import can_copy, compute_beside
 from zeroevidence.run import Run
 from zeroevidence.uncertainty.lists import PreparedScores
 from zeroevidence.uncertainty.null import MatrixParts
@@ -257,10 +257,19 @@ class _Task:
         if result is not None:
             metrics |= result.metrics
         search = None if self.search is None or result is None else (self.search, result)
-        null, prepared = None, PreparedScores(self.scores, view.ranked, view.llrs)
+        null: Resampling | None = None
+        replicates: Replicates | None = None
+        begun: resampling.StartedNull | None = None
+        prepared = PreparedScores(self.scores, view.ranked, view.llrs)
         leave_out = partial(resampling.replicate, prepared, view, search, self.closed_set, options, run, resampled)
         begin = partial(resampling.begin_null, prepared, self.rows, options, run.seed)
-        if options.null and options.intervals and (run.cores or 1) == 1 and len(self.scores) <= _ABREAST:
+        if options.null and options.intervals and run.meanwhile is not None and can_copy():
+            values = list[Replicates]()
+            begun = resampling.null_by_copies(
+                prepared, self.rows, search, options, run, lambda: values.append(leave_out())
+            )
+            (replicates,) = values
+        elif options.null and options.intervals and (run.cores or 1) == 1 and len(self.scores) <= _ABREAST:
             prepared.prepare()
             replicates, begun = compute_beside(leave_out, begin)
         else:

@@ -149,15 +149,36 @@ def new_axes(ax: Axes | None, height: float = HEIGHT) -> Axes:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    from zeroevidence.plot.layout import Layout
+
+    figure = Figure(figsize=(WIDTH, height), layout=Layout())
     FigureCanvasAgg(figure)
     return figure.add_subplot()
 
 
 def prepare_drawing() -> None:
-    """Import matplotlib and find its fonts, where it is installed."""
+    """Import matplotlib and find its fonts, where it is installed; for commands."""
     with suppress(MissingExtra):
+        need_matplotlib()
+        import_without_help()
         svg_text(parent_figure(new_axes(None)), name="none", title="")
+
+
+def import_without_help() -> None:
+    """Import what draws, but not what says which properties each class has: nobody asks a command for that.
+
+    matplotlib writes this documentation anew whenever it is imported, which takes two fifths of the time.
+    """
+    from matplotlib import artist
+
+    document = artist.kwdoc
+    artist.kwdoc = lambda artist: ""  # noqa: ARG005
+    try:
+        import matplotlib.backends.backend_agg
+        import matplotlib.backends.backend_svg
+        import matplotlib.figure  # noqa: F401
+    finally:
+        artist.kwdoc = document
 
 
 def parent_figure(ax: Axes) -> Figure:

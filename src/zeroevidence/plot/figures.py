@@ -129,6 +129,8 @@ def _draw_panels(kind: FigureKind, panels: Sequence[_Panel], width: float | None
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
+    from zeroevidence.plot.layout import Layout
+
     if len(panels) > _MOST_PANELS:
         raise UsageError(
             f"the figure {kind.name!r} needs {len(panels)} panels, but at most {_MOST_PANELS} fit; choose fewer results"
@@ -137,7 +139,7 @@ def _draw_panels(kind: FigureKind, panels: Sequence[_Panel], width: float | None
     columns = 2 if width >= 2.0 * _NARROWEST_PANEL else 1
     lines = math.ceil(len(panels) / columns)
     with canvas.style():
-        figure = Figure(figsize=(width, lines * kind.height), layout="constrained")
+        figure = Figure(figsize=(width, lines * kind.height), layout=Layout())
         FigureCanvasAgg(figure)
         grid = figure.add_gridspec(lines, columns)
         heights = [kind.height] * lines

@@ -103,9 +103,7 @@ def _clusters(unit: Unit, scores: Scores, names: StrArray, codes: IntArray) -> C
     assert scores.target_pairs is not None
     assert scores.nontarget_pairs is not None
     enrolment, trial = codes[: len(scores.enrolments)], codes[len(scores.enrolments) :]
-    target, nontarget = (
-        Pairs(enrolment[pairs.enrolment], trial[pairs.trial]) for pairs in (scores.target_pairs, scores.nontarget_pairs)
-    )
+    target, nontarget = (pairs.renumbered(enrolment, trial) for pairs in (scores.target_pairs, scores.nontarget_pairs))
     return Clusters(unit, names, target, nontarget)
 
 
@@ -210,7 +208,7 @@ def find_groups(scores: Scores, most: int, seed: int, clusters: Clusters | None 
     shares = [np.bincount(group, weights=size, minlength=number) / size.sum() for size in sizes]
     target, nontarget = clusters.target, clusters.nontarget
     if number < n:
-        target, nontarget = (Pairs(group[pairs.enrolment], group[pairs.trial]) for pairs in (target, nontarget))
+        target, nontarget = (pairs.renumbered(group, group) for pairs in (target, nontarget))
     people = min(effective_number(size) for size in sizes)
     fewest = min(int(np.count_nonzero(size)) for size in sizes)
     return Groups(

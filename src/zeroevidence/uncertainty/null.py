@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -320,8 +321,12 @@ class ListNull:
     def __init__(self, prepared: PreparedScores, settings: PairSettings | None = None) -> None:
         assert prepared.clusters is not None
         self.settings = settings or PairSettings()
-        self.simulator = ListSimulator(prepared.scores, prepared.clusters, prepared.cells)
         self.prepared, self.clusters = prepared, prepared.clusters
+
+    @cached_property
+    def simulator(self) -> ListSimulator:
+        """What draws the lists; nothing else needs it."""
+        return ListSimulator(self.prepared.scores, self.clusters, self.prepared.cells)
 
     def test(self, times: int) -> PeopleTest:
         """Test the list by so many exchanges, the same ones in every list of these people."""

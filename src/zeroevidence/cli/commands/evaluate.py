@@ -11,7 +11,7 @@ import click
 from zeroevidence.cli.declare import options_of, run_options, shared
 from zeroevidence.cli.output import Gates, Output, output_options, print_written
 from zeroevidence.cli.printing import echo
-from zeroevidence.cli.score_files import RequiredInputs, ScoreInputs, files_abreast
+from zeroevidence.cli.score_files import RequiredInputs, ScoreInputs, copied_run, files_abreast
 from zeroevidence.data.seals import SUFFIX, read_key, write_seal
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, Options
@@ -141,6 +141,12 @@ def _write_tables(rows: list[Evaluation], extras: _Extras, output: Output) -> No
             echo(line, err=True)
 
 
+def _prepare_text() -> None:
+    """Import what most results are printed with."""
+    import zeroevidence.report.evaluations
+    import zeroevidence.report.text  # noqa: F401
+
+
 def _evaluate(inputs: ScoreInputs, options: Options, extras: _Extras, run: Run) -> list[Evaluation]:
     """Return the rows of score files, folders and finished results."""
     from zeroevidence.data.formats.lists import read_prior
@@ -156,10 +162,10 @@ def _evaluate(inputs: ScoreInputs, options: Options, extras: _Extras, run: Run) 
     if extras.voiceprivacy:
         files = by_sex(files)
     prior = None if extras.prior is None else read_prior(extras.prior)
-    given: dict[str, Any] = {"options": options, "run": run, "prior": prior}
-    rows = evaluate_files(files, inputs.reading, **given, each=files_abreast(files, run))
+    each, run = files_abreast(files, run), copied_run(files, run, _prepare_text)
+    rows = evaluate_files(files, inputs.reading, options=options, run=run, prior=prior, each=each)
     if extras.fuse:
-        from zeroevidence.attack.fusion import evaluate_fused  # imports scikit-learn, which takes a second
+        from zeroevidence.attack.fusion import evaluate_fused
 
-        rows.append(evaluate_fused(files, inputs.reading, **given))
+        rows.append(evaluate_fused(files, inputs.reading, options=options, run=run, prior=prior))
     return flag_rows([*rows, *inputs.utility(options, run), *finished])

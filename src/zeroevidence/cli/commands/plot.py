@@ -18,7 +18,7 @@ from zeroevidence.data.writing import refuse_existing, write_file
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, Options, read_results
 from zeroevidence.evaluation.finding.finding import first_look
-from zeroevidence.plot.canvas import FORMATS, need_matplotlib
+from zeroevidence.plot.canvas import FORMATS, import_without_help, need_matplotlib
 from zeroevidence.plot.figures import needs_panels, to_bytes
 from zeroevidence.plot.kind import KINDS, available, rows_with
 from zeroevidence.plot.rows import choose_rows
@@ -120,6 +120,7 @@ def command(kind: str | None, inputs: ScoreInputs, figure: _Figure, given: dict[
     file_format = figure.format
     refuse_existing(figure.output, figure.overwrite)
     need_matplotlib()
+    import_without_help()
     rows = figure.choose(_rows(inputs), kind, given.get("name"))
     with naming_file(" and ".join(inputs.paths.scores)):
         content = to_bytes(kind, rows, format=file_format, hide=figure.hide_ids, width=figure.width, **given)

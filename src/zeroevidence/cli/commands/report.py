@@ -71,6 +71,8 @@ def command(ctx: click.Context, inputs: ScoreInputs, options: Options, run: Run,
         each = files_abreast(files, run, meanwhile=prepare)
         content.add_rows(evaluate_files(files, inputs.reading, options=options, run=run, each=each))
         content.add_rows(inputs.utility(options, run))
+    elif prepare is not None:
+        prepare()  # once, and not in each of the copies that draw
     with naming_file(" and ".join(paths.scores)):
         if style.paragraph:
             output.emit(assessment_text(content))
