@@ -47,10 +47,8 @@ def test_the_base_of_the_logarithm_is_suspected_and_named(run, tmp_path):
     path = tmp_path / "forensic.csv"
     lines = [f"{(mean + 2.0 * x) / np.log(10.0)},{label}" for mean, label in ((2.0, 1), (-2.0, 0)) for x in draws]
     path.write_text("\n".join(["score,label", *lines]) + "\n")
-    rows = [
-        json.loads(run("evaluate", path, *FEW, "-f", "json", *more)[1])["rows"][0]
-        for more in ((), ("--llr", "log10"), ("--llr", "log2"))
-    ]
+    units = ((), ("--llr", "log10"), ("--llr", "log2"))
+    rows = [run.rows("evaluate", path, *FEW, *more)[0] for more in units]
     codes = [{flag["code"]: flag["sentence"] for flag in row["flags"]} for row in rows]
     assert "say --llr log10." in codes[0]["llr-base-suspected"]
     assert "llr-base-suspected" not in codes[1]
@@ -64,9 +62,9 @@ def test_several_systems_are_named_apart(run, files, tmp_path):
     other = tmp_path / "b"
     other.mkdir()
     (other / "a.scores").write_text(files[0].read_text())
-    arguments = ("evaluate", files[0], other / "a.scores", "--key", files[1], *FEW, "-f", "json")
+    arguments = ("evaluate", files[0], other / "a.scores", "--key", files[1], *FEW)
     for more, names in (((), [f"{tmp_path.name}/a", "b/a"]), (("--system", "x", "--system", "y"), ["x", "y"])):
-        assert [row["labels"]["system"] for row in json.loads(run(*arguments, *more)[1])["rows"]] == names
+        assert [row["labels"]["system"] for row in run.rows(*arguments, *more)] == names
 
 
 def test_output_file_is_written_once(run, files, tmp_path):
@@ -149,9 +147,7 @@ def test_standard_input(files):
 
 
 def test_demo_audits_bundled_data(run, shared_demo):
-    code, out, _ = run("demo", "-f", "json")
-    assert code == 0
-    rows = json.loads(out)["rows"]
+    rows = run.rows("demo")
     digits = [row for row in rows if row["labels"]["dataset"] == "audiomnist"]
     top1 = {
         (row["labels"]["system"], row["about"]["threat"]["name"]): row["metrics"]["top1"]["value"] for row in digits
@@ -172,12 +168,11 @@ def searches():
 
 def test_search_with_development_data_and_tables(run, searches, tmp_path):
     trials, people = tmp_path / "trials.csv", tmp_path / "people.parquet"
-    code, out, err = run(
+    out, err = run.well(
         *("evaluate", searches["eval"][0], "--key", searches["eval"][1]),
         *("--dev", searches["dev"][0], "--dev-key", searches["dev"][1]),
         *("--per-trial", trials, "--per-speaker", people, *FEW, "-f", "json"),
     )
-    assert code == 0
     assert f"wrote {trials}" in err
     row = json.loads(out)["rows"][0]
     assert row["metrics"]["alid"]["method"] == "logistic"
@@ -213,8 +208,7 @@ def test_what_needs_a_search_is_refused_without_one(run, tmp_path):
     path.write_text("score,label\n0.9,target\n0.2,nontarget\n")
     needs = ((("--fail-if", "lid_max>1"), "has no lid_max"), (("--per-trial", tmp_path / "x.csv"), "do not form rows"))
     for options, reason in needs:
-        code, _, err = run("evaluate", path, *options)
-        assert (code, reason in err) == (2, True)
+        run.fails(2, reason, "evaluate", path, *options)
     assert not (tmp_path / "x.csv").exists()
 
 
@@ -241,8 +235,7 @@ def test_a_prior_and_people_of_both_sets(run, searches, tmp_path):
     prior = tmp_path / "prior"
     prior.write_text("".join(f"{name} {1 / len(speakers):.12f}\n" for name in speakers))
     arguments = ("evaluate", searches["eval"][0], "--key", searches["eval"][1], *FEW, "-f", "json", "--prior", prior)
-    code, out, _ = run(*arguments)
-    assert code == 0
+    out, _ = run.well(*arguments)
     assert "|prior:given|" in json.loads(out)["signature"]
     prior.write_text("a 0.5\nb zero\na 0.5\n")
     code, _, err = run(*arguments)
@@ -271,10 +264,9 @@ def test_compare_ranks_systems_on_the_same_trials(run, tmp_path):
     ranking = by_measure["d_ece"]["ranking"]
     assert [(system["system"], system["group"]) for system in ranking] == [("aa", 1), ("oa", 2), ("oo", 3)]
     for form in ("text", "csv"):
-        code, out, _ = run(
+        out, _ = run.well(
             *arguments, "-f", form, "--measure", "eer", "--measure", "top1", "--family", "all", "--signatures"
         )
-        assert code == 0
         assert "compare:eer|holm" in out
         assert "|together:6" in out
 

@@ -146,8 +146,8 @@ def test_two_columns_with_a_key_of_0_and_1_are_asked_about(put, refused, run, ee
     message = refused("scores.npy", "--key", "key.npy")
     assert message.startswith("scores.npy: 4 x 2 scores with a key of 0 and 1: a search through two identities")
     assert "--input-format matrix" in message
-    code, out, _ = run("evaluate", "scores.npy", "--key", "key.npy", "--input-format", "matrix", *QUICK, "-f", "json")
-    assert (code, json.loads(out)["rows"][0]["counts"]["identities"]) == (0, 2)
+    (row,) = run.rows("evaluate", "scores.npy", "--key", "key.npy", "--input-format", "matrix", *QUICK)
+    assert row["counts"]["identities"] == 2
     np.savez("scores.npz", scores=posteriors[:, 1] - posteriors[:, 0], labels=labels)  # as the message says
     assert eer("scores.npz") == 0.0
     np.savez("both.npz", scores=posteriors, labels=labels)
@@ -210,8 +210,7 @@ def test_a_folder_of_ranking_files_is_read(put, run):
     put("summary/result_for_rank_b", RANKING.format(25.0))
     put("summary/notes.txt", "nothing")
     assert [(row.labels["system"], row["eer"].value) for row in read_results("summary")] == [("a", 0.125), ("b", 0.25)]
-    code, out, _ = run("evaluate", "summary", "-f", "json")
-    assert (code, len(json.loads(out)["rows"])) == (0, 2)
+    assert len(run.rows("evaluate", "summary")) == 2
     assert run("report", "summary", "-f", "md")[0] == 0
 
 
@@ -225,8 +224,7 @@ def test_a_ranking_file_among_scores_is_refused_with_the_command_that_shows_both
         scores = next(path for path in given if path != ranking)
         read = f"result_for_rank_a was read as a published table, which has no intervals, {scores} as scores;"
         assert (code, err.startswith(read)) == (2, True)
-        code, out, _ = run(*shlex.split(err.split("`")[3])[1:], *QUICK, "-f", "json")
-        assert (code, len(json.loads(out)["rows"])) == (0, len(given))
+        assert len(run.rows(*shlex.split(err.split("`")[3])[1:], *QUICK)) == len(given)
 
 
 def test_complaints_that_are_alike_are_one_line_with_their_number(put, run):

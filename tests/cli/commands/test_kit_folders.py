@@ -102,8 +102,7 @@ def test_a_folder_of_real_scores(run, tmp_path, source, published, kit):
     comparisons = KITS[kit]
     root = build(tmp_path / "kit", comparisons, source)
     result = tmp_path / "result.json"
-    code, _, err = run("evaluate", root, "--intervals", 0, "--null", 0, "-f", "json", "-o", result)
-    assert code == 0, err
+    run.well("evaluate", root, "--intervals", 0, "--null", 0, "-f", "json", "-o", result)
     rows = read_results(result)
     found = {row.about.threat.name: 100.0 * row["eer"].value for row in rows}
     known = {attacker: published[scores] for scores, attacker in comparisons.values() if scores in published}
@@ -132,8 +131,7 @@ def two(tmp_path, source):
 
 def test_two_folders_become_the_table_of_a_paper(run, two):
     measures = [word for name in ("eer", "alid", "d_ece", "wer") for word in ("--measure", name)]
-    code, out, err = run("evaluate", *two, "--intervals", 20, "--null", 0, "-f", "latex", *measures)
-    assert code == 0, err
+    out, _ = run.well("evaluate", *two, "--intervals", 20, "--null", 0, "-f", "latex", *measures)
     first, second = re.findall(r"\\begin\{tabular\}.*?\\end\{tabular\}", out, re.DOTALL)
     lines = [line.split(r"\\")[0].split(" & ") for line in first.splitlines() if " & " in line]
     heading, units, *body = [[cell.strip() for cell in line] for line in lines]
@@ -151,10 +149,7 @@ def test_two_folders_become_the_table_of_a_paper(run, two):
 
 
 def test_utility_of_a_kit_is_measured_where_it_can_be(run, two, tmp_path):
-    code, _, err = run(
-        "evaluate", two[0] / "exp", "--intervals", 12, "--null", 0, "-f", "json", "-o", tmp_path / "a.json"
-    )
-    assert code == 0, err
+    run.well("evaluate", two[0] / "exp", "--intervals", 12, "--null", 0, "-f", "json", "-o", tmp_path / "a.json")
     useful = [row for row in read_results(tmp_path / "a.json") if row.about.role == "utility"]
     found = {(row.labels["system"], row.labels["dataset"], row.labels.get("emotion")): row for row in useful}
     assert set(found) == {
@@ -172,8 +167,7 @@ def test_utility_of_a_kit_is_measured_where_it_can_be(run, two, tmp_path):
 
 def test_names_that_are_given_are_those_of_utility_too(run, two):
     names, measures = ("--system", "ours", "--system", "theirs"), ("--measure", "eer", "--measure", "wer")
-    code, out, err = run("evaluate", *two, *names, *measures, "--intervals", 0, "--null", 0, "-f", "md")
-    assert code == 0, err
+    out, _ = run.well("evaluate", *two, *names, *measures, "--intervals", 0, "--null", 0, "-f", "md")
     lines = [line.split(" | ") for line in out.splitlines() if line.startswith(("| ours", "| theirs"))]
     assert {line[0].removeprefix("| ") for line in lines} == {"ours", "theirs"}
     assert all(line[-1].rstrip(" |") for line in lines)
@@ -207,8 +201,7 @@ def test_results_beside_folders(run, two, tmp_path):
 @slow
 def test_a_report_shows_privacy_against_utility(run, two, tmp_path):
     pytest.importorskip("jinja2")
-    code, _, err = run("report", two[0] / "exp", "--intervals", 0, "--null", 0, "-o", tmp_path / "page.html")
-    assert code == 0, err
+    run.well("report", two[0] / "exp", "--intervals", 0, "--null", 0, "-o", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert 'id="figure-tradeoff"' in page
     assert "Privacy against utility of speech" in page

@@ -60,28 +60,25 @@ def test_every_format_has_a_row_for_each_attack(run, files, form):
 
 
 def test_countermeasure_alone(run, files):
-    code, out, _ = run(*TANDEM, "--cm", files / "rawnet.txt", "--intervals", 0, "-f", "json", "--system", "x")
-    assert code == 0
-    (row,) = json.loads(out)["rows"]
+    (row,) = run.rows(*TANDEM, "--cm", files / "rawnet.txt", "--intervals", 0, "--system", "x")
     assert list(row["metrics"]) == ["cm_eer", "cm_cllr", "cm_dcf", "cm_dcf_min"]
     assert row["labels"]["system"] == "x"
 
 
 def test_single_system_and_phase(run, tmp_path):
     (tmp_path / "s").write_text("s1 u1 3 target\ns1 u2 -1 nontarget\ns2 u3 0.5 spoof\n")
-    code, out, _ = run(*TANDEM, "--sasv", tmp_path / "s", "--preset", "adcf", "--intervals", 0, "-f", "json")
-    assert code == 0
-    assert json.loads(out)["rows"][0]["metrics"]["adcf_min"]["value"] == 0.0
+    (row,) = run.rows(*TANDEM, "--sasv", tmp_path / "s", "--preset", "adcf", "--intervals", 0)
+    assert row["metrics"]["adcf_min"]["value"] == 0.0
     (tmp_path / "cm").write_text("u1 1\nu2 0\nu3 9\n")
     (tmp_path / "key").write_text(
         "s1 u1 a b bonafide bonafide notrim eval\ns1 u2 a b A07 spoof notrim eval\ns1 u3 a b A07 spoof notrim hidden\n"
     )
-    args = (*TANDEM, "--cm", tmp_path / "cm", "--key", tmp_path / "key", "--intervals", 0, "-f", "json")
-    (row,) = json.loads(run(*args)[1])["rows"]
+    args = (*TANDEM, "--cm", tmp_path / "cm", "--key", tmp_path / "key", "--intervals", 0)
+    (row,) = run.rows(*args)
     assert row["labels"] == {"system": "cm", "split": "eval", "costs": "2021 (revised)", "attack": "all"}
     assert row["counts"]["cm_spoof"] == 1
     assert "|phase:eval|" in row["signature"]
-    assert json.loads(run(*args, "--phase", "all")[1])["rows"][0]["counts"]["cm_spoof"] == 2
+    assert run.rows(*args, "--phase", "all")[0]["counts"]["cm_spoof"] == 2
 
 
 @pytest.mark.parametrize(
@@ -153,20 +150,15 @@ def test_a_row_for_each_codec(run, tmp_path):
     lines = [f"s{n % 5} u{n} {('alaw', 'gsm')[n // 2 % 2]} ita_tx {words[n % 2]} notrim eval\n" for n in range(24)]
     (tmp_path / "key").write_text("".join(lines))
     asked = (*TANDEM, "--cm", tmp_path / "cm", "--key", tmp_path / "key", "--intervals", 0)
-    code, out, err = run(*asked, "--by", "codec", "-f", "json")
-    assert (code, err) == (0, "")
-    assert [row["labels"].get("codec") for row in json.loads(out)["rows"]] == [None, "alaw", "gsm"]
-    code, _, err = run(*asked, "--by", "vocoder")
-    assert code == 3
-    assert "no column 'vocoder' to divide trials by (there is: speaker, codec, channel" in err
+    assert [row["labels"].get("codec") for row in run.rows(*asked, "--by", "codec")] == [None, "alaw", "gsm"]
+    words = "no column 'vocoder' to divide trials by (there is: speaker, codec, channel"
+    run.fails(3, words, *asked, "--by", "vocoder")
 
 
 def test_policy_on_the_command_line(run, files):
-    scores = (*TANDEM, "--cm", files / "rawnet.txt", "--asv", files / "asv.txt", "--intervals", 0, "-f", "json")
+    scores = (*TANDEM, "--cm", files / "rawnet.txt", "--asv", files / "asv.txt", "--intervals", 0)
     policy = ("--pi-tar", 0.8, "--pi-non", 0.1, "--pi-spoof", 0.1, "--c-fa", 4, "--c-fa-spoof", 5)
-    code, out, _ = run(*scores, *policy, "--asv-threshold", 2, "--cm-threshold", 1.6)
-    assert code == 0
-    (row,) = json.loads(out)["rows"]
+    (row,) = run.rows(*scores, *policy, "--asv-threshold", 2, "--cm-threshold", 1.6)
     # each system misses one of two targets, no other speaker passes, one of two spoofs passes each
     assert row["metrics"]["tdcf_errors"]["value"] == {"a": 0.25, "b": 0.0, "c": 0.25, "d": 0.5}
     assert row["metrics"]["tdcf_act"]["value"] == pytest.approx((0.8 * 0.75 + 0.5 * 0.25) / (0.8 * 0.5 + 0.5 * 0.5))

@@ -1,7 +1,6 @@
 """Variants of files as other projects write them: other separators, names and containers."""
 
 import gzip
-import json
 import pickle
 import zipfile
 
@@ -148,8 +147,8 @@ def test_other_containers_are_called_by_their_names(put, refused, run):
 def test_the_ending_of_a_compressed_file_is_no_part_of_its_name(put, run):
     for name in ("result_for_rank_c.gz", "c.csv.gz"):
         content = RANKING.format(12.5) if "rank" in name else table(("1", "0"))
-        code, out, _ = run("evaluate", put(name, gzip.compress(content.encode())), *QUICK, "-f", "json")
-        assert (code, json.loads(out)["rows"][0]["labels"]["system"]) == (0, "c")
+        (row,) = run.rows("evaluate", put(name, gzip.compress(content.encode())), *QUICK)
+        assert row["labels"]["system"] == "c"
 
 
 def test_doctor_reads_results(put, run):
@@ -179,9 +178,7 @@ def test_forensic_tables(put, run, separator, mark, column):
             (f"k{place}", f"q{place}", f"{number:.9f}".replace(".", mark), SOURCES[column][place >= len(TARGET)])
         )
     path = put("table.csv", "".join(f"{quote}{separator.join(row)}{quote}\n" for row in rows))
-    code, out, err = run("evaluate", path, *QUICK, "-f", "json")
-    assert (code, err) == (0, "")
-    row = json.loads(out)["rows"][0]
+    (row,) = run.rows("evaluate", path, *QUICK)
     llrs = [np.log(10.0) * np.array(scores) for scores in (TARGET, NONTARGET)]
     expected = (
         0.5 * sum(np.logaddexp(0.0, sign * side).mean() for sign, side in zip((-1, 1), llrs, strict=True)) / np.log(2.0)
@@ -191,9 +188,8 @@ def test_forensic_tables(put, run, separator, mark, column):
     unit = "log10 likelihood ratios" if column.startswith("log10") else "likelihood ratios"
     (note,) = (flag["sentence"] for flag in row["flags"] if flag["code"] == "llr-column")
     assert note == f"{len(rows) - 1} scores were read as {unit}, as their column is called."
-    assert json.loads(run("evaluate", path, *QUICK, "-f", "json", "--llr", "ln")[1])["rows"][0]["metrics"]["cllr"][
-        "value"
-    ] != pytest.approx(expected, abs=1e-6)  # what was said overrules the name
+    (row,) = run.rows("evaluate", path, *QUICK, "--llr", "ln")
+    assert row["metrics"]["cllr"]["value"] != pytest.approx(expected, abs=1e-6)  # what was said overrules the name
 
 
 @pytest.mark.parametrize(
@@ -223,5 +219,5 @@ def test_points_among_decimal_commas_are_asked_about(put, refused):
 def test_lists_of_two_units_are_refused(put, run):
     code, _, err = run("evaluate", "--targets", put("a", "LR\n4\n"), "--nontargets", put("b", "log10LR\n-1\n"))
     assert (code, err.split(";")[0]) == (3, "b: log10 by the name of the column, but lr in a")
-    row = run("evaluate", "--targets", "a", "--nontargets", put("c", "LR\n0.5\n"), *QUICK, "-f", "json")[1]
-    assert json.loads(row)["rows"][0]["metrics"]["cllr"]["value"] == pytest.approx((np.log2(1.25) + np.log2(1.5)) / 2.0)
+    (row,) = run.rows("evaluate", "--targets", "a", "--nontargets", put("c", "LR\n0.5\n"), *QUICK)
+    assert row["metrics"]["cllr"]["value"] == pytest.approx((np.log2(1.25) + np.log2(1.5)) / 2.0)
