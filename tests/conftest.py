@@ -1,7 +1,5 @@
 """Where the tests find reference data, and what a machine may lack."""
 
-from __future__ import annotations
-
 import fcntl
 import gc
 import hashlib

@@ -4,8 +4,6 @@ A moment is a change in the folder of a command: a file or folder is made, opene
 Copies have every module of the commands already, so that a run takes no more than its work.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import ctypes

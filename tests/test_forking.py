@@ -1,7 +1,5 @@
 """Work that copies of this process do is what this one would do, whatever becomes of the copies."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Work divided among processes and threads: the same results, in order, errors and ends as of one process."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -13,14 +13,7 @@ from tests.onnx_bytes import endless, greedy
 from tests.onnx_bytes import external as external_tensor
 from tests.onnx_bytes import model as onnx_model
 from zeroevidence.attack import encoders
-from zeroevidence.attack.encoders import (
-    BUNDLED,
-    add_encoder,
-    check_encoders,
-    find_card,
-    find_encoder,
-    inventory,
-)
+from zeroevidence.attack.encoders import BUNDLED, add_encoder, check_encoders, find_card, find_encoder, inventory
 from zeroevidence.attack.extractors import families, load_extractor
 from zeroevidence.attack.onnx_cards import (
     card_text,

@@ -1,7 +1,5 @@
 """Logistic calibration against scikit-learn, and where maximum likelihood has no answer."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

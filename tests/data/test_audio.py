@@ -1,7 +1,5 @@
 """Waveforms from files of every kind that people have."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

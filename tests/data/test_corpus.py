@@ -1,7 +1,5 @@
 """Corpora: roles, splits, folders of anonymised speech, and what doctor says of bad ones."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from pathlib import PurePath

@@ -1,7 +1,5 @@
 """Runs the blocks of a Markdown page as a reader would: shell lines and Python, in one folder and one namespace."""
 
-from __future__ import annotations
-
 import contextlib
 import doctest
 import importlib.util

@@ -1,7 +1,5 @@
 """Score files read a second time, by rules of their own, and the equal error rate from its definition."""
 
-from __future__ import annotations
-
 import csv
 import itertools
 import math

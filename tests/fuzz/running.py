@@ -1,7 +1,5 @@
 """One case after the other in a process that may die, and what became of each."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math

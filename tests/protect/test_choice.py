@@ -1,7 +1,5 @@
 """The search within a limit: the strongest noise that keeps to it, what is given up, and what is kept."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from functools import partial
@@ -19,12 +17,7 @@ from zeroevidence.measure.pairs.zebra import D_ECE_MAX
 from zeroevidence.protect import DefaultProtector, Transport, load_model, make_protector, save_model
 from zeroevidence.protect.assessment.verification import verification
 from zeroevidence.protect.choice import LEVELS, expected_disclosure, search, split_people
-from zeroevidence.protect.fitting import (
-    DEFAULT_LIMIT,
-    FitOptions,
-    fit,
-    why_not_verified,
-)
+from zeroevidence.protect.fitting import DEFAULT_LIMIT, FitOptions, fit, why_not_verified
 from zeroevidence.protect.quick_attackers import Disclosure, held_out_attacks
 from zeroevidence.protect.strengths import Limit
 from zeroevidence.report.attributes import choice_sentence, render_protector_choice

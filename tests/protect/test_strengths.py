@@ -1,7 +1,5 @@
 """Strengths of protectors: limits, noise without another fit, and the Pareto front."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

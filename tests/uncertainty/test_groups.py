@@ -1,7 +1,5 @@
 """Scores counted by place and group, against counting them one by one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

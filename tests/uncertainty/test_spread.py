@@ -7,14 +7,7 @@ import pytest
 from scipy import stats
 
 from zeroevidence.uncertainty.recordings import RecordingNumbers
-from zeroevidence.uncertainty.spread import (
-    Spread,
-    estimate_bias,
-    estimate_spread,
-    is_biased,
-    skewed,
-    unskewed,
-)
+from zeroevidence.uncertainty.spread import Spread, estimate_bias, estimate_spread, is_biased, skewed, unskewed
 
 
 def of_mean(sample, numbers=None, unseen=()):

@@ -1,7 +1,5 @@
 """Extraction: stored vectors, interruption, bad audio, and the models with their cards."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

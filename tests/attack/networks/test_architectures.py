@@ -1,7 +1,5 @@
 """Published encoders: the networks give what onnxruntime gives with the same file."""
 
-from __future__ import annotations
-
 import copy
 import json
 from dataclasses import dataclass

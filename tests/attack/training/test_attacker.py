@@ -15,10 +15,7 @@ pytest.importorskip("onnxruntime")
 from tests.small_encoder import DIM  # noqa: E402
 from zeroevidence.attack.encoders import find_card  # noqa: E402
 from zeroevidence.attack.extractors import load_extractor  # noqa: E402
-from zeroevidence.attack.onnx_cards import (  # noqa: E402
-    read_card,
-    shared_people,
-)
+from zeroevidence.attack.onnx_cards import read_card, shared_people  # noqa: E402
 from zeroevidence.attack.training import TrainingSettings  # noqa: E402
 from zeroevidence.attack.training.attacker import AttackerOptions, train_attacker  # noqa: E402
 from zeroevidence.attack.training.features import read_features  # noqa: E402

@@ -9,19 +9,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tests.effort import slow, spread  # noqa: E402
-from zeroevidence.attack.training import (  # noqa: E402
-    SCOPES,
-    TrainingSettings,
-    compute,
-    crops,
-)
+from zeroevidence.attack.training import SCOPES, TrainingSettings, compute, crops  # noqa: E402
 from zeroevidence.attack.training.features import FrameSet, TrainingFrames  # noqa: E402
-from zeroevidence.attack.training.loop import (  # noqa: E402
-    AngularMargin,
-    TrainingRun,
-    estimate_seconds,
-    train,
-)
+from zeroevidence.attack.training.loop import AngularMargin, TrainingRun, estimate_seconds, train  # noqa: E402
 from zeroevidence.errors import InputError, UsageError  # noqa: E402
 from zeroevidence.run import Run  # noqa: E402
 

@@ -1,7 +1,5 @@
 """Damage that a command must refuse: one of a kind, done to one file or argument, and to nothing else."""
 
-from __future__ import annotations
-
 import functools
 import gzip
 import hashlib

@@ -1,7 +1,5 @@
 """Undamaged speech, speaker encoders and anonymised speech, and the commands that read them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

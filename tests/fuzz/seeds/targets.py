@@ -1,7 +1,5 @@
 """Undamaged files, and the commands that read them: made once, small, by the package itself."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import tempfile

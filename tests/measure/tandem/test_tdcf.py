@@ -1,7 +1,5 @@
 """Tandem costs against reference vectors, published figures, closed forms and loops over every threshold."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import json

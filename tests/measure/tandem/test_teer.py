@@ -1,7 +1,5 @@
 """t-EER against the reference vectors, a closed form, and loops over every pair of thresholds."""
 
-from __future__ import annotations
-
 import json
 import math
 from unittest import mock

@@ -1,7 +1,5 @@
 """Numbers that become classes: quantiles of the training people alone, and boundaries that are said."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Bits about several classes: what is known in closed form, and intervals over people."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The registry of attribute protectors: listed without torch, documented, and offered by the command line."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

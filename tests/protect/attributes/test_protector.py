@@ -1,7 +1,5 @@
 """What attribute protectors share: noise, refusals, copies, and scikit-learn's checks of an estimator."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

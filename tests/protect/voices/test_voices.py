@@ -1,7 +1,5 @@
 """Voice protectors: what all have in common, their names, which the documentation lists, and real speech."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from types import SimpleNamespace
