@@ -23,14 +23,8 @@ from typing import Any
 import click
 
 _CHANGES = {"os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir"}  # names of audit events
-_USED = (
-    "matplotlib.figure",
-    "matplotlib.backends.backend_svg",
-    "safetensors.numpy",
-    "jinja2",
-    "rich.console",
-    "scipy.signal",
-)
+_USED = ["matplotlib.figure", "matplotlib.backends.backend_svg", "safetensors.numpy", "jinja2", "rich.console"]
+_USED += ["scipy.signal"]
 _NAMES = ("stdin", "stdout", "stderr")
 _ALONE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
 

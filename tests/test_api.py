@@ -163,14 +163,13 @@ def test_frames_are_refused_as_files_are(library, change, message):
 def test_evaluate_what_was_read(tmp_path):
     (tmp_path / "scores").write_text("a t1 1.0\nb t1 0.2\na t2 0.1\nb t2 0.9\n")
     (tmp_path / "trials").write_text("a t1 target\nb t1 nontarget\na t2 nontarget\nb t2 target\n")
-    read = ze.evaluate(
-        ze.read_scores(tmp_path / "scores", key=tmp_path / "trials"), options=ze.Options(intervals=0, null=0)
-    )
+    point = ze.Options(intervals=0, null=0)
+    read = ze.evaluate(ze.read_scores(tmp_path / "scores", key=tmp_path / "trials"), options=point)
     assert read["eer"].value == 0.0
     assert read.counts["target"] == 2
     (tmp_path / "scores").write_text("a t1 1.0\nb t1 0.2\na t2 0.1\n")
     loose = ze.read_scores(tmp_path / "scores", key=tmp_path / "trials", options=ze.ReadingOptions(allow_missing=True))
-    with_note = ze.evaluate(loose, options=ze.Options(intervals=0, null=0))
+    with_note = ze.evaluate(loose, options=point)
     assert "|missing:1|" in with_note.signature
     assert [flag.code for flag in with_note.flags] == ["missing"]
 
@@ -272,9 +271,8 @@ def test_link_and_evaluate():
     enrol = rng.normal(size=(12, 8))
     mated = np.repeat(np.arange(12), 5)
     trial = enrol[mated] + 0.5 * rng.normal(size=(60, 8))
-    row = ze.link(trial, enrol, mated, ze.LinkOptions(weight=2.0)).evaluate(
-        options=ze.Options(intervals=50), labels={"system": "x"}
-    )
+    linked = ze.link(trial, enrol, mated, ze.LinkOptions(weight=2.0))
+    row = linked.evaluate(options=ze.Options(intervals=50), labels={"system": "x"})
     assert row["top1"].value > 0.8
     assert row["alid"].low < row["alid"].value
     assert row.setup.search.scoring == "cosine"

@@ -22,11 +22,8 @@ SETTING = {
     "spent": TrainingEffort(30, development_people=10),
     "protocol": None,
 }
-MODELS = {
-    "unprotected": UNPROTECTED_SPEECH,
-    "random": RANDOM_VECTORS,
-    **{name: one.threat for name, one in ATTACKERS.items()},
-}
+MODELS = {"unprotected": UNPROTECTED_SPEECH, "random": RANDOM_VECTORS}
+MODELS |= {name: one.threat for name, one in ATTACKERS.items()}
 INFORMED = ["lazy-informed", "backend-informed", "backend-informed-adapter", "semi-informed"]
 
 

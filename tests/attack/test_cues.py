@@ -282,9 +282,7 @@ class TestChannel:
     def test_hum(self, mains):
         hiss = noise(4.0, 1e-3)
         hum = 10.0 ** (-60.0 / 20.0) * np.sqrt(2.0) * np.sin(2 * np.pi * mains * seconds(4.0))
-        quiet, humming = (
-            cue_values(spoken(tone(200.0, 0.8), sound), "channel")["channel"] for sound in (hiss, hiss + hum)
-        )
+        quiet, humming = (cue_values(spoken(tone(200.0, 0.8), x), "channel")["channel"] for x in (hiss, hiss + hum))
         this, other = (f"hum of {frequency:.0f} Hz" for frequency in (mains, 110.0 - mains))
         assert humming[this] == pytest.approx(-3.0, abs=1.0)
         assert quiet[this] < -20.0
@@ -302,9 +300,7 @@ class TestChannel:
     def test_band_of_the_pauses(self):
         bins = np.fft.rfft(noise(4.0, 1e-2))
         narrow = np.fft.irfft(np.where(np.arange(len(bins)) < 4.0 * 3400.0, bins, 0.0))
-        wide, cut = (
-            cue_values(spoken(tone(200.0, 0.8), sound), "channel")["channel"] for sound in (noise(4.0, 1e-2), narrow)
-        )
+        wide, cut = (cue_values(spoken(tone(200.0, 0.8), x), "channel")["channel"] for x in (noise(4.0, 1e-2), narrow))
         assert wide["cut-off"] == 8000.0
         assert cut["cut-off"] == pytest.approx(3400.0, abs=150.0)
         assert cut["steepest fall"] > 15.0 > 6.0 > wide["steepest fall"]

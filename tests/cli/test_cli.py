@@ -191,9 +191,8 @@ def test_search_with_development_data_and_tables(run, searches, tmp_path):
     for result, left in ((tmp_path / "r.json", True), (trials.with_name("people.parquet"), False)):
         code, _, err = run(*arguments, "-o", result)
         assert (code, f"{result}, which is written after it, is not there" in err) == (2, left)
-    assert f"{trials}: exists; --overwrite replaces it" in run(*arguments, "-o", tmp_path / "r.json")[2].replace(
-        "\n", " "
-    )
+    _, _, err = run(*arguments, "-o", tmp_path / "r.json")
+    assert f"{trials}: exists; --overwrite replaces it" in err.replace("\n", " ")
 
 
 def test_gate_decides_the_exit_code(run, searches):
@@ -222,9 +221,8 @@ def test_warnings_of_libraries_are_shown_to_those_who_ask(asked):
     )
     options = ["-W", "default"] if asked else []
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONWARNINGS"}
-    ended = subprocess.run(
-        [sys.executable, *options, "-c", program], env=environment, capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, *options, "-c", program]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert ended.returncode == 0
     assert ("of a library" in ended.stderr) == asked
     assert asked or ended.stderr == ""
@@ -263,10 +261,9 @@ def test_compare_ranks_systems_on_the_same_trials(run, tmp_path):
     assert set(by_measure) == {"eer", "d_ece", "linkability", "alid"}
     ranking = by_measure["d_ece"]["ranking"]
     assert [(system["system"], system["group"]) for system in ranking] == [("aa", 1), ("oa", 2), ("oo", 3)]
+    asked = ("--measure", "eer", "--measure", "top1", "--family", "all", "--signatures")
     for form in ("text", "csv"):
-        out, _ = run.well(
-            *arguments, "-f", form, "--measure", "eer", "--measure", "top1", "--family", "all", "--signatures"
-        )
+        out, _ = run.well(*arguments, "-f", form, *asked)
         assert "compare:eer|holm" in out
         assert "|together:6" in out
 

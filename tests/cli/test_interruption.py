@@ -102,7 +102,6 @@ def test_an_audit_with_a_program(speech):
 def test_while_modules_are_imported(tmp_path, name, number, code, line):
     (tmp_path / "scores").write_text("a u 1.0 target\nb u 0.0 nontarget\n")
     arguments = (str(int(number)), name, "evaluate", str(tmp_path / "scores"))
-    ended = subprocess.run(
-        [sys.executable, "-c", AT_IMPORT, *arguments], capture_output=True, text=True, timeout=PATIENCE
-    )
+    command = [sys.executable, "-c", AT_IMPORT, *arguments]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert (ended.returncode, ended.stdout, ended.stderr) == (code, "", line)

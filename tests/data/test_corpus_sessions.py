@@ -80,10 +80,8 @@ def table(folder, lines):
 
 def test_the_column_of_a_table(tmp_path):
     lines = [f"p{i}-{k}\tp{i}\tp{i}-{k}.wav\tday{k % 2}" for i in range(8) for k in range(4)]
-    assert all(
-        roles["enrol"].isdisjoint(roles["trial"])
-        for roles in sessions_by_role(read_corpus(table(tmp_path, lines))).values()
-    )
+    assigned = sessions_by_role(read_corpus(table(tmp_path, lines)))
+    assert all(roles["enrol"].isdisjoint(roles["trial"]) for roles in assigned.values())
     table(tmp_path, [*lines, "p0-9\tp0\tp0-9.wav\t"])
     with pytest.raises(InputError) as refused:
         read_corpus(tmp_path)

@@ -47,14 +47,10 @@ def write(kind, path, seed):
         rows = "".join(f"{n},{a:g},{b:g},{c:g}\n" for n, (a, b, c) in zip(names, vectors, strict=True))
         path.write_text(f"utterance,a,b,c\n{rows}")
     elif kind == "ark":
-        parts = (
-            f"{n} ".encode() + b"\0BFV \4" + struct.pack("<i3f", 3, *v) for n, v in zip(names, vectors, strict=True)
-        )
-        path.write_bytes(b"".join(parts))
+        ark = (f"{n} ".encode() + b"\0BFV \4" + struct.pack("<i3f", 3, *v) for n, v in zip(names, vectors, strict=True))
+        path.write_bytes(b"".join(ark))
     elif kind == "scores":
-        pairs = (
-            f"p{i} u{j} {rng.integers(10, 100)} {('target', 'nontarget')[i != j]}\n" for i in range(3) for j in range(3)
-        )
+        pairs = (f"p{i} u{j} {rng.integers(10, 100)} {'non' * (i != j)}target\n" for i in range(3) for j in range(3))
         path.write_text("".join(pairs))
     elif kind == "json":
         path.write_text(json.dumps(vectors.tolist()))

@@ -105,9 +105,7 @@ def independent(command):
         shifted = [SCORES + shift for shift in CONDITIONS.values()]
         return crossing(*(np.concatenate([scores[chosen] for scores in shifted]) for chosen in (SAME, ~SAME)))
     held = {"RESULTS_summary": 0.08665, "results.anon_b1": 0.125, "results.csv": 0.075, "utility": 2 / 11}
-    return next((value for name, value in held.items() if name in command), None) or crossing(
-        SCORES[SAME], SCORES[~SAME]
-    )
+    return next((rate for name, rate in held.items() if name in command), None) or crossing(SCORES[SAME], SCORES[~SAME])
 
 
 @pytest.fixture(scope="module")

@@ -61,9 +61,7 @@ def test_the_number_of_threads_changes_nothing_at_all():
     x, y, mated = draw(trials=3000, identities=3000, dim=16, dtype=np.float32)
     x[7] = 0.0
     weight = np.where(np.arange(3000) == 11, 90.0, 3.0)
-    first, *others = (
-        linked(x, y, mated, run=Run(cores=threads), weight=weight, engine="numpy") for threads in (1, 2, 5)
-    )
+    first, *others = (linked(x, y, mated, run=Run(cores=cores), weight=weight, engine="numpy") for cores in (1, 2, 5))
     for other in others:
         same(other, first, 0.0)
 

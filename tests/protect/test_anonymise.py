@@ -184,9 +184,7 @@ def test_recordings_that_cannot_be_used_are_refused_and_tried_again(tree, tmp_pa
     soundfile.write(tree / "bob" / "still.wav", np.zeros(8_000), 16_000)
     out = tmp_path / "out"
     result = anonymise(tree, out, protect="mcadams-random")
-    assert [str(problem) for problem in result.refused] == [
-        f"{tree / 'bob' / 'still.wav'}: silent: no sample above -80 dB"
-    ]
+    assert [str(one) for one in result.refused] == [f"{tree / 'bob' / 'still.wav'}: silent: no sample above -80 dB"]
     refused = (RefusedRecording("still", "silent: no sample above -80 dB"),)
     assert (result.card.release.recordings, result.card.release.refused) == (4, refused)
     assert refused_recordings(out) == refused

@@ -30,9 +30,8 @@ KINDS = ("leace", "transport")
 def quick_attackers_alone():
     """Attackers that take little time: how many there are is not what is tested here."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "zeroevidence.protect.choice.held_out_attacks", partial(held_out_attacks, names=("logistic", "qda"))
-        )
+        few = partial(held_out_attacks, names=("logistic", "qda"))
+        patch.setattr("zeroevidence.protect.choice.held_out_attacks", few)
         yield
 
 

@@ -45,15 +45,11 @@ def test_points_that_nothing_beats():
 
 
 def test_the_front_over_strengths(data):
-    options = Options(intervals=0, null=0)
-    rows = assess_strengths(
-        Roles.split(data, "sex"), "sex", {"leace": {}}, AttackOptions(["logistic", "mean"]), options
-    )
+    attacked = AttackOptions(["logistic", "mean"])
+    rows = assess_strengths(Roles.split(data, "sex"), "sex", {"leace": {}}, attacked, Options(intervals=0, null=0))
     points = front_points(rows)
-    assert [(point.protector, point.strength) for point in points] == [
-        ("unprotected", 0.0),
-        *(("leace", strength) for strength in STRENGTHS),
-    ]
+    expected = [("unprotected", 0.0), *(("leace", strength) for strength in STRENGTHS)]
+    assert [(point.protector, point.strength) for point in points] == expected
     assert float(points[1].utility["eer"]) < float(points[-1].utility["eer"])
     names = {"vector": {"logistic"}, "person": {"mean"}, "either": {"logistic", "mean"}}
     for (utility, sign), judged in product((("eer", 1.0), ("top1", -1.0)), names):

@@ -39,10 +39,8 @@ def test_holm_by_hand():
     st.sampled_from([0.8, 0.95, 0.99]),
 )
 def test_an_adjusted_interval_excludes_0_exactly_where_the_adjusted_p_value_is_small(drawn, level):
-    found = [
-        Difference.from_spread(value, Spread(error, people, people - 1.0, below, above), level)
-        for value, error, people, below, above in drawn
-    ]
+    spreads = [(value, Spread(error, people, people - 1.0, *beyond)) for value, error, people, *beyond in drawn]
+    found = [Difference.from_spread(value, spread, level) for value, spread in spreads]
     p_values = [one.p_value for one in found]
     for one, p, tested in zip(found, holm(p_values), holm_levels(p_values, level), strict=True):
         adjusted = one.at_level(tested)
@@ -190,10 +188,8 @@ def systems(separations, seed=0, n_speakers=30, per_speaker=10):
 def test_ranking_and_ties(family):
     options = ze.Options(null=0)
     names = ("weak", "alike", "strong")
-    rows = [
-        ze.evaluate(data, labels={"system": name}, options=options)
-        for name, data in zip(names, systems((0.5, 0.52, 2.5)), strict=True)
-    ]
+    made = zip(names, systems((0.5, 0.52, 2.5)), strict=True)
+    rows = [ze.evaluate(data, labels={"system": name}, options=options) for name, data in made]
     comparisons = compare(rows, ("eer", "d_ece", "alid"), family=family)
     together = sorted(pair.difference.p_value for comparison in comparisons for pair in comparison.pairs)
     for comparison in comparisons:
@@ -226,9 +222,7 @@ def test_other_trials_are_refused_and_named():
     one, two = systems((1.0, 1.0))
     check_same_trials([("a", one.to_scores()), ("b", two.to_scores())])
     fewer = two.take(np.arange(290))
-    with pytest.raises(
-        ze.InputError, match=r"10 target trial\(s\) of a are not target trials of b, among them '29 290'"
-    ):
+    with pytest.raises(ze.InputError, match=r"10 target trial\(s\) of a are not target trials of b, among .*'29 290'"):
         check_same_trials([("a", one.to_scores()), ("b", fewer.to_scores())])
     with pytest.raises(ze.InputError, match=r"10 target trial\(s\) of b are not target trials of a"):
         check_same_trials([("a", fewer.to_scores()), ("b", two.to_scores())])

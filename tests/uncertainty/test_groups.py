@@ -39,9 +39,8 @@ def test_scores_of_halves_and_their_complements(own, pairs, monkeypatch):
     found = some_tables(own)
     one, other, of = found.groups.enrolment, found.groups.trial, found.places.of
     halves = np.random.default_rng(0).random((pairs, found.number)) < 0.5
-    expected = [
-        np.bincount(of[part[one] & part[other]], minlength=20).tolist() for half in halves for part in (half, ~half)
-    ]
+    parts = [part for half in halves for part in (half, ~half)]
+    expected = [np.bincount(of[part[one] & part[other]], minlength=20).tolist() for part in parts]
     assert [row.tolist() for row in found.within(halves)] == expected
 
 

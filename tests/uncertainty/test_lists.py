@@ -107,10 +107,8 @@ def test_runs_are_pooled_whatever_is_left_out(digits):
     assert len(runs) < len(placed.middle)
     for share in (0.02, 0.3, 0.9):
         kept = [rng.random(len(side)) < share for side in (target, nontarget)]
-        tar, non = (
-            np.bincount(side[keep], minlength=len(placed.middle))
-            for side, keep in zip((placed.target, placed.nontarget), kept, strict=True)
-        )
+        sides = zip((placed.target, placed.nontarget), kept, strict=True)
+        tar, non = (np.bincount(side[keep], minlength=len(placed.middle)) for side, keep in sides)
         some = tar + non > 0
         expected, found = pool(Counts(tar[some], non[some])), pool(Counts(tar, non), runs)
         assert all((getattr(found, part) == getattr(expected, part)).all() for part in ("target", "nontarget", "llr"))
@@ -280,9 +278,8 @@ def test_which_null_suits_which_scores():
 
 
 def test_a_list_says_what_its_p_value_is_of():
-    weak, strong = (
-        ze.evaluate(trial_list(DESIGNS["equal"], shift, 20, 0), options=ze.Options(null=40)) for shift in (0.0, 3.0)
-    )
+    made = (trial_list(DESIGNS["equal"], shift, 20, 0) for shift in (0.0, 3.0))
+    weak, strong = (ze.evaluate(scores, options=ze.Options(null=40)) for scores in made)
     assert "|null:list20|" in strong.signature
     assert strong["d_ece"].null.tested_by == "list"
     assert strong["d_ece"].p_value == strong["linkability"].p_value == 1 / 41
@@ -298,10 +295,8 @@ def test_a_list_says_what_its_p_value_is_of():
 
 
 def test_beside_the_test_of_a_list_no_measure_is_significant_below_the_quantile_of_its_null():
-    rows = [
-        ze.evaluate(trial_list(DESIGNS["zipf"], 0.7, 14, seed), options=ze.Options(null=40, intervals=0))
-        for seed in range(8)
-    ]
+    options = ze.Options(null=40, intervals=0)
+    rows = [ze.evaluate(trial_list(DESIGNS["zipf"], 0.7, 14, seed), options=options) for seed in range(8)]
     others = [row[name] for row in rows for name in ("worst_case", "linkability")]
     for result in others:
         assert result.p_value > 0.05 or result.value >= result.null.quantile

@@ -30,9 +30,8 @@ def matrix(n_speakers=6, per_speaker=4, seed=0, ties=False):
     scores = rng.normal(size=(len(mated), n_speakers))
     scores[np.arange(len(mated)), mated] += 1.5
     names = np.array([f"s{i}" for i in range(n_speakers)])
-    return ze.ScoreMatrix(
-        np.round(scores, 0 if ties else 9), mated, trial_speakers=names[mated], enrolment_speakers=names
-    )
+    scores = np.round(scores, 0 if ties else 9)
+    return ze.ScoreMatrix(scores, mated, trial_speakers=names[mated], enrolment_speakers=names)
 
 
 def some(data, kept):
@@ -85,9 +84,8 @@ def test_values_at_a_threshold_move_as_they_do_without_a_person(digits):
     nontarget = [np.round(quantiles[1] + shift, digits) for shift in rng.normal(0.0, 0.3, 30)]
     names = np.array([f"s{i:02}" for i in range(30)])
     owners = [np.repeat(np.arange(30), n) for n in (400, 2000)]
-    scores = ze.Scores(
-        np.concatenate(target), np.concatenate(nontarget), *(Pairs(owner, owner) for owner in owners), *[names] * 4
-    )
+    pairs = [Pairs(owner, owner) for owner in owners]
+    scores = ze.Scores(np.concatenate(target), np.concatenate(nontarget), *pairs, *[names] * 4)
     resampler = resampled(scores, PairSettings(linkability="pav"))
     assert set(resampler.linear) == {"eer", "eer_rocch", "dcf_min"}
     foretold = resampler.left_out(0, 30)
@@ -303,9 +301,8 @@ def test_trials_of_some_people(ties):
     found = resampler.of(taken)
     for r, kept in enumerate(taken):
         trials = np.flatnonzero(kept[data.mated])
-        expected = expected_of(
-            evidence.lid[trials], evidence.greater[trials], evidence.equal[trials], 6, singled[trials]
-        )
+        arrays = (each[trials] for each in (evidence.lid, evidence.greater, evidence.equal))
+        expected = expected_of(*arrays, 6, singled[trials])
         assert set(expected) == set(found)
         for name, value in expected.items():
             assert found[name][r] == pytest.approx(value, abs=1e-9, nan_ok=True), name
@@ -368,10 +365,7 @@ def test_any_number_of_workers_gives_the_same_result(size):
 
 
 def test_too_few_people_give_no_interval_and_say_so():
-    few, enough = (
-        ze.evaluate(matrix(9, 8), options=ze.Options(null=0)),
-        ze.evaluate(matrix(10, 8), options=ze.Options(null=0)),
-    )
+    few, enough = (ze.evaluate(matrix(people, 8), options=ze.Options(null=0)) for people in (9, 10))
     with_limits = {name for name, one in few.metrics.items() if one.low is not None or one.high is not None}
     assert with_limits == {"people_named"}  # a share of people has the limits of a rate, however few they are
     assert [one.code for one in few.flags] == ["no-intervals"]

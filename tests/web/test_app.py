@@ -58,9 +58,7 @@ def client(home):
 def endless(tmp_path, monkeypatch):
     """Jobs, each with a child, that never end by themselves: a test finds them running however slow the machine is."""
     program = tmp_path / "endless"
-    program.write_text(
-        '#!/bin/sh\nsleep 3600 & echo "$! $TMPDIR" > "$4/part"\nmv "$4/part" "$4/child"\nexec sleep 3600\n'
-    )
+    program.write_text('#!/bin/sh\nsleep 3600 & echo "$! $TMPDIR" > "$4/p"\nmv "$4/p" "$4/child"\nexec sleep 3600\n')
     program.chmod(0o700)
     monkeypatch.setattr("zeroevidence.web.jobs.sys.executable", str(program))
 

@@ -96,9 +96,8 @@ def test_long_work_is_divided_among_processes_with_one_thread(utterances):
 def test_stored_vectors_are_used_again(utterances, tmp_path):
     cache = tmp_path / "cache"
     told = []
-    first = extract(
-        utterances, Moments(), run=Run(cores=1, cache=cache, progress=lambda *_: lambda *done: told.append(done))
-    )
+    run = Run(cores=1, cache=cache, progress=lambda *_: lambda *done: told.append(done))
+    first = extract(utterances, Moments(), run=run)
     assert told == [(done, 12) for done in range(1, 13)]
     model = Moments()
     assert np.array_equal(extract(utterances[::-1], model, run=Run(cores=1, cache=cache)).vectors, first.vectors[::-1])

@@ -24,9 +24,8 @@ def features(*shape, seed=0):
 
 
 # What is written is rounded in the same way whatever the network.
-some_architectures = pytest.mark.parametrize(
-    "architecture", ["campplus", pytest.param("ecapa", marks=slow)], indirect=True
-)
+ARCHITECTURES_TRIED = ["campplus", pytest.param("ecapa", marks=slow)]
+some_architectures = pytest.mark.parametrize("architecture", ARCHITECTURES_TRIED, indirect=True)
 
 
 @pytest.mark.parametrize("half", [True, False])

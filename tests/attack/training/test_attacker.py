@@ -44,9 +44,8 @@ QUICK = TrainingSettings(epochs=2, look=1, batch=8, crop=30)
 
 
 def train(corpus, folder, settings=QUICK, *, on_epoch=ignore_epoch, step=None, cores=2, say=silent, **options):
-    run = Run(
-        settings.seed, cores=cores, progress=no_progress if step is None else lambda *_: step, say=say, device="cpu"
-    )
+    progress = no_progress if step is None else lambda *_: step
+    run = Run(settings.seed, cores=cores, progress=progress, say=say, device="cpu")
     return train_attacker(corpus, folder, AttackerOptions(settings=settings, **options), on_epoch=on_epoch, run=run)
 
 

@@ -60,11 +60,8 @@ def test_the_ignorant_calibrate_on_what_they_have_where_asked(
 
 
 def test_who_has_no_trained_encoder_is_refused_before_anything_is_read(run, corpus, encoder, tmp_path):
-    code, _, err = run(
-        "audit", corpus, "--protect", "mcadams", "-o", tmp_path / "out", *QUICK, "--attacker", "semi-informed"
-    )
-    assert code == 2
-    assert "semi-informed: an attacker with an encoder that was trained on anonymised speech" in err
+    asked = ("audit", corpus, "--protect", "mcadams", "-o", tmp_path / "out", *QUICK, "--attacker", "semi-informed")
+    run.fails(2, "semi-informed: an attacker with an encoder that was trained on anonymised speech", *asked)
 
 
 def test_audit_from_audio_to_results(run, corpus, encoder, tmp_path, without_figures):
@@ -141,9 +138,8 @@ def test_folder_of_an_external_anonymiser(run, corpus, encoder, tmp_path, withou
             target.parent.mkdir(parents=True, exist_ok=True)
             soundfile.write(target, gain * wave[::-1], rate)
     folders = "--anonymised", protected, "--anonymised", again
-    printed, err = run.well(
-        "audit", corpus, *folders, "-o", tmp_path / "out", "--verbose", *QUICK, "--attacker", "lazy-informed"
-    )
+    more = ("-o", tmp_path / "out", "--verbose", *QUICK, "--attacker", "lazy-informed")
+    printed, err = run.well("audit", corpus, *folders, *more)
     assert "anonymised: its files have '_anon' behind the names of the originals, and count as theirs" in err
     assert "run 2 times on the speech" in " ".join(printed.split())
     assert any("alid_over_draws" in row.curves for row in read_results(tmp_path / "out"))

@@ -48,12 +48,8 @@ def test_kinds_are_counted(run, output, monkeypatch):
     assert lines["features"][1:5] == ["2", "0.0", "1970-01-01", "00:00"]
     assert lines["features"][-2:] == ["2", "1"]
     found = kinds(run, output)
-    assert {kind: record["entries"] for kind, record in found.items()} == {
-        "checkpoints": 1,
-        "encoders": 1,
-        "features": 2,
-        "vectors": 4,
-    }
+    entries = {kind: record["entries"] for kind, record in found.items()}
+    assert entries == {"checkpoints": 1, "encoders": 1, "features": 2, "vectors": 4}
     assert found["vectors"]["bytes"] == sum(path.stat().st_size for path in store.folder.glob("vectors/*/*"))
     assert [found["features"][name] for name in ("damaged", "unfinished")] == [2, 1]
     assert set(kinds(run, output, "--kind", "vectors")) == {"vectors"}

@@ -17,11 +17,7 @@ EVALUATED = ("evaluate", "scores.txt", "--intervals", "0", "--null", "0", "-f", 
 @pytest.fixture(autouse=True)
 def _home(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    lines = (
-        f"p{e} u{t} {(e == t % 3) + 0.1 * t} {'target' if e == t % 3 else 'nontarget'}"
-        for t in range(9)
-        for e in range(3)
-    )
+    lines = (f"p{e} u{t} {(e == t % 3) + 0.1 * t} {'non' * (e != t % 3)}target" for t in range(9) for e in range(3))
     Path("scores.txt").write_text("\n".join(lines) + "\n")
 
 

@@ -29,9 +29,7 @@ def files(tmp_path):
 
 def test_a_leak_of_the_room_is_none_of_the_voice(run, files):
     arguments, sessions = files
-    ((unknown,), (known,)) = (
-        run.rows("evaluate", *arguments, *more, *QUICK) for more in ((), ("--sessions", sessions))
-    )
+    unknown, known = (run.rows("evaluate", *arguments, *more, *QUICK)[0] for more in ((), ("--sessions", sessions)))
     assert unknown["metrics"]["d_ece"]["p_value"] == 0.01
     assert known["metrics"]["d_ece"]["p_value"] > 0.05
     assert known["setup"]["same_session"] == {"target": 40, "nontarget": 0}

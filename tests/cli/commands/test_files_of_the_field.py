@@ -110,17 +110,11 @@ def test_lists_of_scores_with_faults(put, run, eer, refused):
     assert (code, err) == (3, "n.npy: scores: float64 of shape (2, 3); expected numbers, one per trial\n")
 
 
-ASV_2019 = "".join(
-    f"{attack} {key} {score}\n"
-    for attack, key, score in (("bonafide", "target", 3.5), ("bonafide", "nontarget", -2.0), ("A07", "spoof", 1.25))
-    * 20
-)
-PROTOCOL_2019 = "".join(
-    f"LA_00{i:02} LA_E_{i:07} - {'A07' if i % 3 else '-'} {'spoof' if i % 3 else 'bonafide'}\n" for i in range(40)
-)
-CM_2019 = "".join(
-    f"LA_E_{i:07} {'A07' if i % 3 else '-'} {'spoof' if i % 3 else 'bonafide'} {i / 7}\n" for i in range(40)
-)
+TRIALS_2019 = ("bonafide target 3.5", "bonafide nontarget -2.0", "A07 spoof 1.25")
+ASV_2019 = "".join(f"{trial}\n" for trial in TRIALS_2019 * 20)
+KINDS = [("A07", "spoof") if i % 3 else ("-", "bonafide") for i in range(40)]
+PROTOCOL_2019 = "".join(f"LA_00{i:02} LA_E_{i:07} - {attack} {kind}\n" for i, (attack, kind) in enumerate(KINDS))
+CM_2019 = "".join(f"LA_E_{i:07} {attack} {kind} {i / 7}\n" for i, (attack, kind) in enumerate(KINDS))
 ASVSPOOF5_KEY = "filename\tcm-score\tasv-score\nE_1\t0.5\t1.5\nE_2\t-0.5\t0.25\n"
 
 
@@ -156,7 +150,7 @@ def test_two_columns_with_a_key_of_0_and_1_are_asked_about(put, refused, run, ee
     assert run("evaluate", "scores.npy", "--key", "key.npz", *QUICK)[0] == 0
 
 
-def manifest(tmp_path, **fields):
+def manifest(tmp_path):
     import soundfile
 
     rows = []
@@ -165,9 +159,7 @@ def manifest(tmp_path, **fields):
             place = tmp_path / f"{person}_{number}.wav"
             noise = np.random.default_rng(person).normal(0, 0.1, 16_000)
             soundfile.write(place, noise, 16_000)
-            rows.append(
-                {"audio_filepath": place.name, "speaker": f"p{person}", "duration": 1.0, "words": ["a"], **fields}
-            )
+            rows.append({"audio_filepath": place.name, "speaker": f"p{person}", "duration": 1.0, "words": ["a"]})
     return rows
 
 

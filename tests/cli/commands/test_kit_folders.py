@@ -73,9 +73,8 @@ def add_recogniser(root, suffix, *, lost):
         said = {name: TEXTS[name.split("-")[1]] for name in names}
         (data / "text").write_text("".join(f"{name} {text}\n" for name, text in said.items()))
         (data / "utt2spk").write_text("".join(f"{name} {name.split('-')[0]}\n" for name in names))
-        (heard / "text").write_text(
-            "".join(f"{name} {' '.join(text.split()[words if name < 's5' else 0 :])}\n" for name, text in said.items())
-        )
+        left = {name: text.split()[words if name < "s5" else 0 :] for name, text in said.items()}
+        (heard / "text").write_text("".join(f"{name} {' '.join(text)}\n" for name, text in left.items()))
     table = f"results{suffix}.csv"
     (root / "exp" / "asr" / table).write_text(",dataset,split,asr,WER\n0,libri,test,original,99\n1,vctk,test,anon,20\n")
     (root / "exp" / "ser").mkdir()
@@ -152,13 +151,8 @@ def test_utility_of_a_kit_is_measured_where_it_can_be(run, two, tmp_path):
     run.well("evaluate", two[0] / "exp", "--intervals", 12, "--null", 0, "-f", "json", "-o", tmp_path / "a.json")
     useful = [row for row in read_results(tmp_path / "a.json") if row.about.role == "utility"]
     found = {(row.labels["system"], row.labels["dataset"], row.labels.get("emotion")): row for row in useful}
-    assert set(found) == {
-        ("a", "libri", None),
-        ("unprotected", "libri", None),
-        ("a", "vctk", None),
-        ("a", "IEMOCAP", None),
-        ("a", "IEMOCAP", "sad"),
-    }
+    libri = {(name, "libri", None) for name in ("a", "unprotected")}
+    assert set(found) == {("a", "vctk", None), ("a", "IEMOCAP", None), ("a", "IEMOCAP", "sad")} | libri
     assert found["unprotected", "libri", None].number("wer") == 0.0  # not the 99 of the table
     assert found["a", "libri", None]["wer"].low is not None
     assert found["a", "libri", None].counts["speakers"] == 12

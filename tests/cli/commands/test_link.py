@@ -225,10 +225,8 @@ def test_a_file_that_changes_or_gets_shorter_while_it_is_searched_is_refused(lin
 
     monkeypatch.setattr(Store, "save_arrays", save_and_change)
     code, _, err = link(*arguments)
-    assert (code, err.splitlines()[-1]) == (
-        3,
-        f"{tmp_path / side}.npy: changed while it was read; expected a file that stays as it is",
-    )
+    words = f"{tmp_path / side}.npy: changed while it was read; expected a file that stays as it is"
+    assert (code, err.splitlines()[-1]) == (3, words)
     assert not (tmp_path / "out" / "result.json").exists()
 
 

@@ -72,9 +72,8 @@ def test_bars_of_plain_score_files_are_sorted_by_a_label(run, tmp_path):
             files.append(tmp_path / f"{system}{sides}.scores")
             classes = ((1, rng.normal(gap, 1.0, 60)), (0, rng.normal(0.0, 1.0, 200)))
             files[-1].write_text("".join(f"{score} {label}\n" for label, scores in classes for score in scores))
-    labels = [f"--label=attacker={file.stem[2:]}" for file in files] + [
-        f"--label=system={file.stem[:2]}" for file in files
-    ]
+    labels = [f"--label=attacker={file.stem[2:]}" for file in files]
+    labels += [f"--label=system={file.stem[:2]}" for file in files]
     result = tmp_path / "six.json"
     assert run("evaluate", *files, *labels, "--intervals", 0, "--null", 0, "-f", "json", "-o", result)[0] == 0
     assert [row["labels"] for row in json.loads(result.read_text())["rows"]] == [
@@ -107,9 +106,8 @@ def test_folder_rows_and_labels(run, result, tmp_path):
 
 
 def test_list_and_help_have_all_kinds_and_their_options(run, result):
-    all_kinds, drawable = (
-        [line.split()[0] for line in run("plot", "--list", *results)[1].splitlines()] for results in ((), (result,))
-    )
+    lists = (run("plot", "--list", *results)[1].splitlines() for results in ((), (result,)))
+    all_kinds, drawable = ([line.split()[0] for line in lines] for lines in lists)
     assert all_kinds == list(KINDS)
     assert ("ece" in drawable, "people" in drawable) == (True, False)
     out, _ = run.well("plot", "--help")

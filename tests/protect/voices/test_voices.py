@@ -128,13 +128,8 @@ def test_every_draw_has_a_seed_of_its_own():
 
 
 def test_fingerprints_tell_everything_apart():
-    seeded = [
-        McAdams((0.5, 0.9), seed=1),
-        McAdams((0.5, 0.9), per="utterance"),
-        McAdams(order=16),
-        McAdams(0.8 + 1e-12),
-    ]
-    fingerprints = [protector.fingerprint for protector in [*PROTECTORS, *seeded]]
+    more = [McAdams((0.5, 0.9), seed=1), McAdams((0.5, 0.9), per="utterance"), McAdams(order=16), McAdams(0.8 + 1e-12)]
+    fingerprints = [protector.fingerprint for protector in [*PROTECTORS, *more]]
     assert len(set(fingerprints)) == len(fingerprints)
     assert McAdams((0.5, 0.9)).fingerprint == McAdams((0.5, 0.9), per="speaker").fingerprint
 
@@ -252,9 +247,7 @@ def test_what_protectors_leave_agrees_with_the_audits_on_the_page():
     with_all = 0
     for table in tables:
         bits = {name: float(text) for name, text in re.findall(r"^\| ([a-z-]+) \| (\S+) \(", table, re.MULTILINE)}
-        order = {
-            name: get_args(Leaves).index(VOICE_PROTECTORS[name].leaves) for name in bits if name in VOICE_PROTECTORS
-        }
+        order = {name: get_args(Leaves).index(VOICE_PROTECTORS[name].leaves) for name in bits.keys() & VOICE_PROTECTORS}
         with_all += {"mcadams", "onevoice", "cascade"} <= set(order)
         assert all(bits[first] > bits[other] for first in order for other in order if order[first] < order[other])
     assert with_all >= 2

@@ -118,9 +118,8 @@ def test_key_of_the_wrong_kind(tmp_path):
 
 def test_parquet(tmp_path):
     path = tmp_path / "t.parquet"
-    frame = pl.DataFrame(
-        {"extra": [None, 1], "score": [1, 2], "Trial": [7, 8], "enrol": ["a", "a"], "label": [True, False]}
-    )
+    columns = {"extra": [None, 1], "score": [1, 2], "Trial": [7, 8], "enrol": ["a", "a"], "label": [True, False]}
+    frame = pl.DataFrame(columns)
     frame.write_parquet(path)
     loaded = read_scores(path)
     assert loaded.format == "table"

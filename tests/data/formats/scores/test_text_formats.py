@@ -38,10 +38,8 @@ def test_speechbrain(put):
     assert loaded.format == "speechbrain"
     assert (loaded.data.target.tolist(), loaded.data.nontarget.tolist()) == ([0.623541, 0.51823], [-0.031124])
     assert loaded.data.speakers is None  # both sides are utterances
-    key = put(
-        "veri_test.txt",
-        "".join(f"{line.split()[2]} {' '.join(line.split()[:2])}\n" for line in SPEECHBRAIN.splitlines()),
-    )
+    pairs = (line.split() for line in SPEECHBRAIN.splitlines())
+    key = put("veri_test.txt", "".join(f"{label} {one} {other}\n" for one, other, label, _ in pairs))
     assert read_scores(path, key).key_format == "voxceleb"
     assert read_scores(put("kaldi", "a u 1\nb u 2\n"), put("k", "a u 1 0.5\nb u 0 0.25\n")).key_format == "speechbrain"
 
@@ -78,9 +76,7 @@ def test_nist(put):
     assert (loaded.data.target.tolist(), sorted(loaded.data.nontarget)) == ([3.2], [-4.5, -1.0])
     assert sorted(loaded.data.trials) == ["abc.sph", "abc.sph:b", "abd.sph"]
     assert loaded.data.speakers is None
-    blanks = read_scores(
-        put("scores.txt", SRE.replace("\t", " ")), put("key.tsv", SRE_KEY), ReadingOptions(format="sre")
-    )
+    blanks = read_scores(put("scores.txt", SRE.replace("\t", " ")), put("k", SRE_KEY), ReadingOptions(format="sre"))
     assert blanks.data.target.tolist() == [3.2]
 
 

@@ -51,9 +51,7 @@ def test_npy_with_a_list_beside_it_or_given(tmp_path):
 
 @pytest.mark.parametrize("kind", [pl.List(pl.Float32), pl.Array(pl.Float32, 3)])
 def test_parquet(tmp_path, kind):
-    frame = pl.DataFrame(
-        {"utterance_id": NAMES, "speaker_id": PEOPLE, "embedding": VECTORS.tolist(), "sex": ["f", "m"]}
-    )
+    frame = pl.DataFrame({"utterance_id": NAMES, "speaker_id": PEOPLE, "embedding": VECTORS.tolist(), "sex": [*"fm"]})
     frame.with_columns(pl.col("embedding").cast(kind)).write_parquet(tmp_path / "v.parquet")
     found = read_embeddings(tmp_path / "v.parquet")
     check(found)
@@ -163,12 +161,8 @@ class Harmful:
 @pytest.mark.parametrize(("suffix", "separator"), [("csv", ","), ("csv", ";"), ("tsv", "\t")])
 def test_tables_of_features(tmp_path, suffix, separator):
     path = tmp_path / f"features.{suffix}"
-    lines = [
-        ("name", "F0", "loudness", "speaker", "sex"),
-        ("u1", "1.5", "2", "ada", "f"),
-        ("u2", "-1e3", "3", "bob", "m"),
-    ]
-    path.write_text("".join(separator.join(line) + "\n" for line in lines))
+    rows = ("name F0 loudness speaker sex", "u1 1.5 2 ada f", "u2 -1e3 3 bob m")
+    path.write_text("".join(row.replace(" ", separator) + "\n" for row in rows))
     found = read_embeddings(path)
     assert found.vectors.tolist() == [[1.5, 2.0], [-1000.0, 3.0]]
     assert found.ids.tolist() == ["u1", "u2"]
