@@ -52,15 +52,8 @@ def vectors(shared: Path) -> dict[str, tuple[np.ndarray, np.ndarray, dict]]:
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 # Without a sandbox of its own, which containers do not allow, and without any request of the browser itself.
-CHROMIUM_ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+CHROMIUM_ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
+CHROMIUM_ARGUMENTS += ["--disable-background-networking", "--disable-component-update"]
 
 
 @pytest.fixture(scope="session")

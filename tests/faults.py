@@ -35,14 +35,9 @@ class Copies:
     def __init__(self) -> None:
         root = Path(__file__).parents[1]
         environment = {**os.environ, **_ALONE, "ZEROEVIDENCE_HOME": "added"}
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.faults"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=root,
-            env={**environment, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        )
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+        command, pipe = [sys.executable, "-m", "tests.faults"], subprocess.PIPE
+        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=root, env=environment)
 
     def run(self, home: Path, arguments: Sequence[object], fault: str = "", at: Sequence[int] = (), **more: Any) -> Any:
         """Run a command in a folder and return its exit code, None where it was stopped, with what it printed.

@@ -258,10 +258,9 @@ class TestBackground:
     def test_voices_are_not_heard_and_noises_are(self):
         white, dull = noise(4.0, 1e-3), lfilter([1.0], [1.0, -0.9], noise(4.0, 3e-4, seed=1))
         deep, high = harmonics(2 * np.pi * 110.0 * seconds(0.8)), tone(300.0, 0.8)
-        before, other_voice, other_noise = (
-            np.array(list(cue_values(spoken(*sound), "background")["background"].values()))
-            for sound in ((deep, white), (high, white), (deep, dull))
-        )
+        sounds = (deep, white), (high, white), (deep, dull)
+        measured = [cue_values(spoken(*sound), "background")["background"] for sound in sounds]
+        before, other_voice, other_noise = (np.array(list(values.values())) for values in measured)
         np.testing.assert_allclose(other_voice, before, atol=0.6)
         assert np.abs(other_noise - before).max() > 5.0
 

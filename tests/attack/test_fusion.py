@@ -19,14 +19,7 @@ def matrix(seed, gap, prefix="p", order=None):
     names = np.array([f"{prefix}{i:02d}" for i in range(12)])
     trials = np.array([f"{prefix}t{i:02d}" for i in range(60)])
     order = np.arange(60) if order is None else order
-    return ze.ScoreMatrix(
-        scores[order],
-        mated[order],
-        trials=trials[order],
-        enrolments=names,
-        trial_speakers=names[mated][order],
-        enrolment_speakers=names,
-    )
+    return ze.ScoreMatrix(scores[order], mated[order], trials[order], names, names[mated][order], names)
 
 
 QUICK = ze.Options(intervals=0, null=0)

@@ -132,9 +132,7 @@ def test_shares_are_those_of_an_explicit_kernel():
         np.testing.assert_allclose(share, slow_shares(*counts, width, 0.3), rtol=1e-7)
 
 
-@pytest.mark.parametrize(
-    ("n_target", "n_nontarget", "omega"), [(3000, 3000, 1.0), (600, 20_000, 0.05), (20_000, 600, 20.0)]
-)
+@pytest.mark.parametrize(("n_target", "n_nontarget", "omega"), [(3000, 3000, 1), (600, 20000, 0.05), (20000, 600, 20)])
 def test_the_width_has_the_least_held_out_loss(n_target, n_nontarget, omega):
     chosen = set()
     for seed, period in enumerate((12, 25, 50, 200)):

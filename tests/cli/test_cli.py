@@ -136,13 +136,8 @@ def test_wrong_usage_exits_with_2(run, arguments):
 
 
 def test_standard_input(files):
-    result = subprocess.run(
-        [sys.executable, "-m", "zeroevidence", "evaluate", "-", "--key", str(files[1]), "-f", "csv"],
-        input=files[0].read_bytes(),
-        capture_output=True,
-        check=True,
-        env={**os.environ, "NO_COLOR": "1"},
-    )
+    command = [sys.executable, "-m", "zeroevidence", "evaluate", "-", "--key", files[1], "-f", "csv"]
+    result = subprocess.run(command, input=files[0].read_bytes(), capture_output=True, check=True)
     assert b"stdin,eer," in result.stdout
 
 
@@ -168,11 +163,9 @@ def searches():
 
 def test_search_with_development_data_and_tables(run, searches, tmp_path):
     trials, people = tmp_path / "trials.csv", tmp_path / "people.parquet"
-    out, err = run.well(
-        *("evaluate", searches["eval"][0], "--key", searches["eval"][1]),
-        *("--dev", searches["dev"][0], "--dev-key", searches["dev"][1]),
-        *("--per-trial", trials, "--per-speaker", people, *FEW, "-f", "json"),
-    )
+    (scores, key), (dev, dev_key) = searches["eval"], searches["dev"]
+    given = ("evaluate", scores, "--key", key, "--dev", dev, "--dev-key", dev_key, *FEW, "-f", "json")
+    out, err = run.well(*given, "--per-trial", trials, "--per-speaker", people)
     assert f"wrote {trials}" in err
     row = json.loads(out)["rows"][0]
     assert row["metrics"]["alid"]["method"] == "logistic"
@@ -268,12 +261,10 @@ def test_compare_ranks_systems_on_the_same_trials(run, tmp_path):
         assert "|together:6" in out
 
 
-@pytest.mark.parametrize(
-    "arguments", [["--intervals", "0"], ["--measure", "nonsense"], ["--measure", "tag", "--intervals", "20"]]
-)
+@pytest.mark.parametrize("arguments", ["--intervals 0", "--measure nonsense", "--measure tag --intervals 20"])
 def test_compare_wrong_usage(run, arguments):
     rows = sample_rows()
-    assert run("compare", rows[0].scores, rows[1].scores, "--key", rows[0].key, *arguments)[0] == 2
+    assert run("compare", rows[0].scores, rows[1].scores, "--key", rows[0].key, *arguments.split())[0] == 2
 
 
 def exhaust():

@@ -54,12 +54,8 @@ def test_scores_in_a_file_whose_name_is_not_utf8(tmp_path, run, suffix):
 def test_a_name_that_is_not_ascii_where_the_locale_is(tmp_path):
     file = write_scores(tmp_path / "müller.txt")
     ascii_locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    done = subprocess.run(
-        [sys.executable, "-m", "zeroevidence", "evaluate", file, *QUICK],
-        env={**os.environ, **ascii_locale},
-        capture_output=True,
-        check=False,
-    )
+    command = [sys.executable, "-m", "zeroevidence", "evaluate", file, *QUICK]
+    done = subprocess.run(command, env={**os.environ, **ascii_locale}, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("system: müller\n".encode())
 

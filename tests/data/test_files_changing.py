@@ -40,9 +40,8 @@ def write(kind, path, seed):
     elif kind == "npz":
         np.savez(path, vectors=vectors, utterance=names)
     elif kind == "parquet":
-        pl.DataFrame({"embedding": vectors.tolist(), "utterance": names}).write_parquet(
-            path, compression="uncompressed"
-        )
+        frame = pl.DataFrame({"embedding": vectors.tolist(), "utterance": names})
+        frame.write_parquet(path, compression="uncompressed")
     elif kind == "csv":
         rows = "".join(f"{n},{a:g},{b:g},{c:g}\n" for n, (a, b, c) in zip(names, vectors, strict=True))
         path.write_text(f"utterance,a,b,c\n{rows}")
@@ -59,13 +58,8 @@ def write(kind, path, seed):
     os.utime(path, ns=(_LONG_AGO, _LONG_AGO))
 
 
-READERS = {
-    **dict.fromkeys(("npy", "npz", "parquet", "csv", "ark"), embeddings),
-    "scores": scores,
-    "json": load_json,
-    "wav": lambda path: load_audio(path).tolist(),
-    "flac": lambda path: load_audio(path).tolist(),
-}
+READERS = dict.fromkeys(("npy", "npz", "parquet", "csv", "ark"), embeddings) | {"scores": scores, "json": load_json}
+READERS |= dict.fromkeys(("wav", "flac"), lambda path: load_audio(path).tolist())
 
 
 def change(kind, path):

@@ -11,11 +11,8 @@ PLACES |= {"gallery.md": "gallery", "validity.md": "answers"}
 
 
 def test_every_measure_has_a_heading_on_one_page(generated):
-    headings = [
-        heading
-        for page in (generated.DOCS / "measures").glob("*.md")
-        for heading in re.findall(r"^## `(\w+)`\n\n\S", page.read_text(encoding="utf-8"), re.MULTILINE)
-    ]
+    pages = (path.read_text(encoding="utf-8") for path in (generated.DOCS / "measures").glob("*.md"))
+    headings = [heading for page in pages for heading in re.findall(r"^## `(\w+)`\n\n\S", page, re.MULTILINE)]
     assert sorted(headings) == sorted(MEASURES)
 
 

@@ -54,14 +54,10 @@ def test_the_front_over_strengths(data):
     names = {"vector": {"logistic"}, "person": {"mean"}, "either": {"logistic", "mean"}}
     for (utility, sign), judged in product((("eer", 1.0), ("top1", -1.0)), names):
         points = front_points(rows, utility=utility, judged=judged)
+        attacks = [row for row in rows if row.about.role != "training" and row.labels.get("attacker") in names[judged]]
         for point in points:
-            learned = [
-                float(row["d_ece"])
-                for row in rows
-                if (row.about.protector, row.about.strength) == (point.protector, point.strength)
-                and row.about.role != "training"
-                and row.labels.get("attacker") in names[judged]
-            ]
+            place = (point.protector, point.strength)
+            learned = [float(row["d_ece"]) for row in attacks if (row.about.protector, row.about.strength) == place]
             assert float(point.attack["d_ece"]) == max(learned)
         pairs = [(sign * float(point.utility[utility]), float(point.attack["d_ece"])) for point in points]
         assert [point.on_front for point in points] == on_front(pairs)

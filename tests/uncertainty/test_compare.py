@@ -30,9 +30,7 @@ def test_holm_by_hand():
 
 @given(
     st.lists(
-        st.tuples(
-            st.floats(-1.0, 1.0), st.floats(0.01, 1.0), st.integers(5, 60), st.floats(0.0, 1.0), st.floats(0.0, 1.0)
-        ),
+        st.tuples(st.floats(-1.0, 1.0), st.floats(0.01, 1.0), st.integers(5, 60), st.floats(0, 1), st.floats(0, 1)),
         min_size=1,
         max_size=8,
     ),

@@ -183,10 +183,8 @@ def test_nobody_exposed_among_few_people_is_compatible_with_some_exposed(people)
     mated = np.repeat(np.arange(people), 10)
     names = np.array([f"s{i}" for i in range(people)])
     scores = rng.normal(size=(len(mated), people))
-    row = ze.evaluate(
-        ze.ScoreMatrix(scores, mated, trial_speakers=names[mated], enrolment_speakers=names),
-        options=ze.Options(null=0, linkability="pav"),
-    )
+    data = ze.ScoreMatrix(scores, mated, trial_speakers=names[mated], enrolment_speakers=names)
+    row = ze.evaluate(data, options=ze.Options(null=0, linkability="pav"))
     share = 1.0 - 0.05 ** (1.0 / people)
     assert row["top1"].bound >= float(row["top1"]) + share * (1.0 - float(row["top1"])) - 1e-12
     assert row["alid"].bound >= share * np.log2(people) + float(row["alid"]) * (1.0 - share) - 1e-9
@@ -317,10 +315,8 @@ def test_left_out_people_are_not_searched_for(ties):
     llr = data.scores * 1.5
     lid = (llr - np.log(np.exp(llr).mean(axis=1, keepdims=True))) / np.log(2)
     own = lid[np.arange(len(data.mated)), data.mated]
-    counts = [
-        np.array([compare(row, row[true]).sum() for row, true in zip(data.scores, data.mated, strict=True)])
-        for compare in (np.greater, np.equal)
-    ]
+    searched = list(zip(data.scores, data.mated, strict=True))
+    counts = [np.array([compare(row, row[true]).sum() for row, true in searched]) for compare in (np.greater, np.equal)]
     evidence = RowEvidence(own, counts[0], counts[1] - 1, n)
     fires = data.scores > 0.5
     everyone = IdentityEvidence(data.scores, data.mated, lid, np.full(n, 1 / n), fires)

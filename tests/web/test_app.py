@@ -270,11 +270,8 @@ def embeddings(folder, name, spread):
 
 @slow
 def test_two_systems_of_embeddings_are_audited_and_compared(client, home, tmp_path):
-    files = [
-        ("original", embeddings(tmp_path, "plain.npz", 0.1)),
-        ("anonymised", embeddings(tmp_path, "weak.npz", 0.2)),
-        ("second", embeddings(tmp_path, "strong.npz", 30.0)),
-    ]
+    noise = {"original": ("plain.npz", 0.1), "anonymised": ("weak.npz", 0.2), "second": ("strong.npz", 30.0)}
+    files = [(field, embeddings(tmp_path, *made)) for field, made in noise.items()]
     place, state = finished(client, post(client, files, kind="embeddings"))
     text = client.get(place).text
     assert state == "done", text

@@ -11,6 +11,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from tests.effort import repetitions, slow
+from tests.onnx_bytes import CARD as onnx_card
 from tests.onnx_bytes import model as onnx_model
 from zeroevidence import parallel
 from zeroevidence.attack import voice_transforms
@@ -159,14 +160,7 @@ def test_bad_audio_is_named_and_the_rest_is_done_and_stored(utterances, tmp_path
         extract(utterances[:1] * 2, Moments())
 
 
-CARD = {
-    "file": "m.onnx",
-    "sample_rate": 16000,
-    "dim": 80,
-    "front_end": "kaldi-fbank",
-    "input": "feats",
-    "output": "embedding",
-}
+CARD = {**onnx_card, "file": "m.onnx"}
 
 
 @pytest.mark.parametrize("batch", [1, "N"])

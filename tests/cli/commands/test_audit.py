@@ -9,6 +9,7 @@ from scipy.signal import lfilter
 
 from tests.effort import slow
 from tests.spectrum import Spectrum
+from tests.speech import write_voices
 from zeroevidence.attack.training import TrainingSettings
 from zeroevidence.data.seals import make_keys
 from zeroevidence.errors import UsageError
@@ -17,24 +18,10 @@ from zeroevidence.report.verdict import verdict
 
 soundfile = pytest.importorskip("soundfile")
 
-RATE = 16_000
-
 
 @pytest.fixture
 def corpus(tmp_path):
-    """Eighteen people with a voice each, four utterances."""
-    rng = np.random.default_rng(0)
-    time = np.arange(RATE // 4) / RATE
-    for speaker in range(18):
-        folder = tmp_path / "speech" / f"p{speaker:02d}"
-        folder.mkdir(parents=True)
-        pitch = 90 + 9 * speaker
-        tilt = rng.uniform(0.4, 0.9)
-        for utterance in range(4):
-            harmonics = sum(tilt**h * np.sin(2 * np.pi * pitch * h * time + rng.uniform(0, 6)) for h in range(1, 9))
-            wave = 0.1 * harmonics + 0.01 * rng.normal(size=len(time))
-            soundfile.write(folder / f"p{speaker:02d}_{utterance}.wav", wave, RATE)
-    return tmp_path / "speech"
+    return write_voices(tmp_path / "speech", 18)
 
 
 @pytest.fixture
@@ -167,7 +154,7 @@ def test_doctor_looks_at_a_corpus(run, corpus):
     assert run("doctor", "--corpus", corpus) == (0, f"{corpus}: ok\n", "")
     lonely = corpus / "zz"
     lonely.mkdir()
-    soundfile.write(lonely / "zz_0.wav", np.zeros(4000), RATE)
+    soundfile.write(lonely / "zz_0.wav", np.zeros(4000), 16_000)
     (corpus / "p00" / "p00_0.wav").write_bytes(b"no audio")
     soundfile.write(corpus / "p01" / "p01_0.wav", 0.1 * np.random.default_rng(0).normal(size=(4000, 2)), 8000)
     code, out, err = run("doctor", "--corpus", corpus)

@@ -92,10 +92,8 @@ def test_what_is_no_cache_is_refused(run, output, tmp_path):
         for clean in ((), ("--clean",)):
             code, out, err = run("cache", tmp_path / name, *clean)
             assert (code, out) == (3, "")
-            assert err.splitlines() == [
-                f"{tmp_path / name}: holds no cache; expected that of an audit, or the output of a command that was "
-                "interrupted"
-            ]
+            words = "holds no cache; expected that of an audit, or the output of a command that was interrupted"
+            assert err == f"{tmp_path / name}: {words}\n"
     code, _, err = run("cache", output, "--kind", "scores")
     assert code == 2
     assert "--kind scores: not in" in err

@@ -105,9 +105,7 @@ def test_silence_is_listed_by_doctor_and_refused_by_audit(run, speech, tmp_path)
     assert err.startswith(f"auditing speech\n{first}")
 
 
-@pytest.mark.parametrize(
-    ("suffix", "gain", "words"), [("flac", 1.0, "sample by sample"), ("wav", 0.5, "correlate by 1.0000")]
-)
+@pytest.mark.parametrize(("suffix", "gain", "words"), [("flac", 1.0, "by sample"), ("wav", 0.5, "correlate by 1.0000")])
 def test_a_copy_is_listed_by_doctor_and_refused_by_audit(run, speech, tmp_path, suffix, gain, words):
     corpus, copy = speech / "original", written(speech, tmp_path / "copy", lambda wave: gain * wave, suffix)
     code, listed, _ = run("doctor", "--corpus", corpus, "--anonymised", copy, "--limit", 1000)

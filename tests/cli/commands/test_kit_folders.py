@@ -90,10 +90,8 @@ def source(request):
 def published(source):
     """The error rates that the source of the scores published."""
     with (source / "reference_metrics.tsv").open(encoding="utf-8") as file:
-        return {
-            f"{line['condition']}/{line['enrol_trial']}_{line['sex']}": float(line["our_EER_pct"])
-            for line in csv.DictReader(file, delimiter="\t")
-        }
+        rows = csv.DictReader(file, delimiter="\t")
+        return {f"{row['condition']}/{row['enrol_trial']}_{row['sex']}": float(row["our_EER_pct"]) for row in rows}
 
 
 @pytest.mark.parametrize("kit", KITS)
@@ -171,12 +169,8 @@ def test_results_beside_folders(run, two, tmp_path):
     """What `utility` measured elsewhere is put beside scores, in the same call."""
     shutil.rmtree(two[0] / "exp" / "asr")
     data = two[0] / "data" / "libri_test_asr"
-    (tmp_path / "hyp").write_text(
-        "".join(
-            f"{name} {' '.join(words[1:])}\n"
-            for name, *words in map(str.split, (data / "text").read_text().splitlines())
-        )
-    )
+    lines = map(str.split, (data / "text").read_text().splitlines())
+    (tmp_path / "hyp").write_text("".join(f"{name} {' '.join(words[1:])}\n" for name, *words in lines))
     code, _, err = run(
         "utility", "--transcripts", data / "text", "--hypotheses", tmp_path / "hyp", "--system", "a", "-f", "json",
         "-o", tmp_path / "utility.json",

@@ -61,14 +61,8 @@ def matrix(files, prefix):
     profiles /= np.linalg.norm(profiles, axis=1, keepdims=True)
     mated = np.array([list(people).index(one) if one in people else -1 for one in trial["speaker"]])
     kept = mated >= 0
-    return ScoreMatrix(
-        (unit[1] @ profiles.T)[kept],
-        mated[kept],
-        trials=trial["utterance"][kept],
-        enrolments=people,
-        trial_speakers=trial["speaker"][kept],
-        enrolment_speakers=people,
-    )
+    scores = (unit[1] @ profiles.T)[kept]
+    return ScoreMatrix(scores, mated[kept], trial["utterance"][kept], people, trial["speaker"][kept], people)
 
 
 @pytest.mark.parametrize("dev", [False, True])
@@ -180,11 +174,8 @@ def test_recordings_on_both_sides_are_refused_unless_they_are_meant(link, tmp_pa
     sides = ["--enrol", tmp_path / "s.npz", "-o", out, "--trial"]
     for trial, name, more in (("s.npz", "u0", 59), ("renamed.npz", "v0", 19)):
         code, _, err = link(*sides, tmp_path / trial)
-        assert (code, err.splitlines()[-1]) == (
-            3,
-            f"{tmp_path / trial}: {name!r} is compared with itself, as are {more} more; expected another recording of "
-            "the same person, or --allow-same",
-        )
+        words = f"{tmp_path / trial}: {name!r} is compared with itself, as are {more} more; expected another recording"
+        assert (code, err.splitlines()[-1]) == (3, f"{words} of the same person, or --allow-same")
         assert not out.exists()
     assert link(*sides, tmp_path / "s.npz", "--allow-same")[0] == 0
     row = from_json((out / "result.json").read_text())[0]

@@ -104,10 +104,8 @@ def test_comparison(run, tmp_path, without_figures):
     keys = [f"e{i % 10} t{i} {'target' if i % 10 == i // 10 % 10 else 'nontarget'}" for i in range(200)]
     (tmp_path / "key").write_text("\n".join(keys) + "\n")
     made = tmp_path / "comparison.json"
-    run.well(
-        *("compare", tmp_path / "a.scores", tmp_path / "b.scores", "--key", tmp_path / "key"),
-        *("--intervals", 20, "--measure", "eer", "-f", "json", "-o", made),
-    )
+    files = (tmp_path / "a.scores", tmp_path / "b.scores", "--key", tmp_path / "key")
+    run.well("compare", *files, "--intervals", 20, "--measure", "eer", "-f", "json", "-o", made)
     out, _ = run.well("report", made)
     assert "b discloses less than a" in out
     assert 'id="differences"' in out

@@ -24,10 +24,8 @@ def files(tmp_path):
 
 
 def test_one_row_as_json(run, files):
-    code, out, err = run(
-        *(*TANDEM, "--cm", files / "rawnet.txt", "--asv", files / "asv.txt", "--asv-key", files / "protocol.txt"),
-        *("--intervals", 20, "-f", "json"),
-    )
+    given = ("--cm", files / "rawnet.txt", "--asv", files / "asv.txt", "--asv-key", files / "protocol.txt")
+    code, out, err = run(*TANDEM, *given, "--intervals", 20, "-f", "json")
     assert (code, err) == (0, "")
     document = json.loads(out)
     assert document["schema"] == "zeroevidence/evaluation/3"
@@ -45,10 +43,8 @@ def test_one_row_as_json(run, files):
 
 @pytest.mark.parametrize("form", ["text", "md", "latex", "csv", "json"])
 def test_every_format_has_a_row_for_each_attack(run, files, form):
-    code, out, err = run(
-        *(*TANDEM, "--cm", files / "rawnet.txt", "--asv", files / "asv.txt", "--by", "attack"),
-        *("--preset", "2019", "--intervals", 10, "-f", form, "--signatures"),
-    )
+    given = ("--cm", files / "rawnet.txt", "--asv", files / "asv.txt", "--by", "attack")
+    code, out, err = run(*TANDEM, *given, "--preset", "2019", "--intervals", 10, "-f", form, "--signatures")
     assert (code, err) == (0, "")
     assert out.count("|preset:2019|form:legacy|") >= 3
     for attack in ("all", "A07", "A08"):

@@ -37,10 +37,7 @@ def test_emotions(run, files):
         (("--transcripts", "text"), "expected --hypotheses or --recogniser"),
         (("--hypotheses", "text"), "expected --transcripts, too"),
         (("--emotions", "utt2emo"), "--emotions and --recognised belong together"),
-        (
-            ("--transcripts", "text", "--recogniser", "whisper"),
-            "--recogniser whisper is for `audit`; expected a command",
-        ),
+        (("--transcripts", "text", "--recogniser", "whisper"), "whisper is for `audit`; expected a command"),
         (("--transcripts", "text", "--recogniser", "none"), "--recogniser none is for `audit`"),
     ],
 )

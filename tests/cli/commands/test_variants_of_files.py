@@ -42,17 +42,11 @@ def test_a_first_line_like_others_is_a_bad_line_and_no_header(put, refused):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (
-            '"score" "same"\n"1" 2.5 TRUE\n"2" 0.5 FALSE\n',
-            "columns as write.table of R writes them; expected write.csv(",
-        ),
+        ('"score" "same"\n"1" 2.5 TRUE\n"2" 0.5 FALSE\n', "columns as write.table of R writes them; expected write.c"),
         ("2,5\n0,75\n", "one number a line, without labels; expected labels, or one file of target and one of"),
         ("[2.5, 0.5]\n", "begins like JSON; expected one trial per line, in columns"),
         ("E_1 0.5\nE_2 -1.5\n", "a name and a number a line; expected both names of a pair; `zeroevidence tandem eval"),
-        (
-            "a.wav b.wav\na.wav c.wav\n",
-            "two names a line, without scores; expected `enrol trial score`, or a score and",
-        ),
+        ("a.wav b.wav\na.wav c.wav\n", "two names a line, without scores; expected `enrol trial score`, or a score"),
         ("SPEAKER f 1 0.0 2.5 <NA> <NA> s1 <NA> <NA>\n" * 2, "RTTM, who speaks when, without scores; expected scores"),
         ("[Min. criterion: EER ] Threshold on Development set: 4.2\n=== ===\n", "a report of bob, of rates; expected"),
         (

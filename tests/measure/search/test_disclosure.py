@@ -67,13 +67,9 @@ def test_worked_example():
 def test_equals_the_equations(scores, weight, random):
     mated = np.array([random.randrange(scores.shape[1]) for _ in scores])
     prior = np.random.default_rng(0).dirichlet(np.ones(scores.shape[1]))
-    fits = [
-        *(AffineCalibration("a", weight, 0.3, 0.1, scaling=scaling) for scaling in ROW_SCALINGS),
-        *(
-            TabulatedCalibration("t", np.array([-1.0, 0.0, 2.0]), np.array([-2.0, 0.5, 1.0]), scaling)
-            for scaling in ROW_SCALINGS
-        ),
-    ]
+    table = np.array([-1.0, 0.0, 2.0]), np.array([-2.0, 0.5, 1.0])
+    fits = [AffineCalibration("a", weight, 0.3, 0.1, scaling=scaling) for scaling in ROW_SCALINGS]
+    fits += [TabulatedCalibration("t", *table, scaling) for scaling in ROW_SCALINGS]
     for fit in fits:
         for given_prior in (None, prior):
             evidence = row_evidence(scores, mated, fit, prior=given_prior)

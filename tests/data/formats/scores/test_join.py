@@ -1,12 +1,11 @@
 """Scores and keys join on identifiers; what is relaxed is said; speakers come from where they should."""
 
 import random
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.data.trials import trials
+from tests.data.trials import put, trials
 from zeroevidence.data.formats.scores.read import diagnose, read_scores
 from zeroevidence.data.formats.scores.score_format import ReadingOptions
 from zeroevidence.data.loaded_scores import RelaxedRule
@@ -16,18 +15,9 @@ KEY = ["a u1 target", "a u2 nontarget", "b u1 nontarget", "b u2 target", "b u3 n
 SCORES = [f"{line.rsplit(' ', 1)[0]} {i}.5" for i, line in enumerate(KEY)]
 
 
-def put(folder: Path, name: str, lines: list[str]) -> Path:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(lines) + "\n")
-    return path
-
-
 def require_speakers(data):
-    return (
-        dict(zip(data.enrolments.tolist(), data.enrolment_speakers.tolist(), strict=True)),
-        dict(zip(data.trials.tolist(), data.trial_speakers.tolist(), strict=True)),
-    )
+    sides = (data.enrolments, data.enrolment_speakers), (data.trials, data.trial_speakers)
+    return tuple(dict(zip(names.tolist(), people.tolist(), strict=True)) for names, people in sides)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -78,10 +78,7 @@ def test_matrix_speakers(tmp_path):
         ({"scores": MATRIX[:, :1], "mated": MATED * 0}, "one enrolled identity"),
         ({"scores": MATRIX, "mated": MATED * 0 - 1}, "no trial has its speaker enrolled"),
         ({"scores": MATRIX.astype(str), "mated": MATED}, "expected numbers, trials x identities"),
-        (
-            {"scores": np.where(MATRIX > 0.3, np.nan, MATRIX), "mated": MATED},
-            "score nan at trial 0, identity 0 is not finite (and 2",
-        ),
+        ({"scores": np.where(MATRIX > 0.3, np.nan, MATRIX), "mated": MATED}, "identity 0 is not finite (and 2"),
         ({"scores": MATRIX, "mated": MATED, "trials": ["u", "u", "w"]}, "trials: 'u' occurs 2 times"),
         ({"scores": MATRIX, "mated": np.array([0, 1, None])}, "cannot be read as NumPy npz"),
     ],

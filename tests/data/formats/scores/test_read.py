@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.data.trials import trials
+from tests.data.trials import put, trials
 from zeroevidence.data.formats.scores.read import diagnose, read_scores
 from zeroevidence.data.formats.scores.score_format import ReadingOptions, format_names
 from zeroevidence.errors import InputError, UsageError
@@ -21,12 +21,6 @@ WANTED = {
     ("77", "1462-1"): (-3.0, False),
     ("77", "77-1"): (2.0, True),
 }
-
-
-def put(folder: Path, name: str, text: str | bytes) -> Path:
-    path = folder / name
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return path
 
 
 def problems(folder: Path, scores: str | bytes, key: str | bytes | None = KEY, **options) -> list[str]:

@@ -130,10 +130,7 @@ def test_scores_and_labels_of_numpy_may_be_named(tmp_path):
         ({"scores": SCORES, "labels": LABELS[:3]}, "labels: shape (3,); expected 4, one per score"),
         ({"scores": SCORES, "labels": LABELS + 1}, "labels: 2 at position 0; expected 1, 0, target or nontarget"),
         ({"scores": SCORES.astype(str), "labels": LABELS}, "expected numbers, one per trial"),
-        (
-            {"scores": SCORES, "labels": np.ones(4)},
-            "all 4 trials are target; expected both target and nontarget trials",
-        ),
+        ({"scores": SCORES, "labels": np.ones(4)}, "all 4 trials are target; expected both target and nontarget"),
         ({"scores": SCORES, "labels": np.array([None] * 4)}, "cannot be read as NumPy npz"),
     ],
 )
