@@ -166,8 +166,7 @@ def test_evaluate_what_was_read(tmp_path):
     (tmp_path / "trials").write_text("a t1 target\nb t1 nontarget\na t2 nontarget\nb t2 target\n")
     point = ze.Options(intervals=0, null=0)
     read = ze.evaluate(ze.read_scores(tmp_path / "scores", key=tmp_path / "trials"), options=point)
-    assert read["eer"].value == 0.0
-    assert read.counts["target"] == 2
+    assert (read["eer"].value, read.counts["target"]) == (0.0, 2)
     (tmp_path / "scores").write_text("a t1 1.0\nb t1 0.2\na t2 0.1\n")
     loose = ze.read_scores(tmp_path / "scores", key=tmp_path / "trials", options=ze.ReadingOptions(allow_missing=True))
     with_note = ze.evaluate(loose, options=point)
@@ -247,8 +246,7 @@ def test_how_a_result_is_shown(result):
 
 def test_copies_and_files(result, tmp_path):
     for twin in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result), copy.copy(result)):
-        assert twin == result
-        assert twin.signature == result.signature
+        assert (twin, twin.signature) == (result, result.signature)
     twin = pickle.loads(pickle.dumps(result))
     assert np.array_equal(twin.replicates.left_out["eer"], result.replicates.left_out["eer"])
     file = tmp_path / "result.json"

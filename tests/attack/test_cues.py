@@ -176,8 +176,7 @@ class TestRate:
     def test_short_gaps_are_no_pauses_and_clicks_no_speech(self):
         wave = np.concatenate([noise(0.5), silence(0.1), noise(0.5), silence(1.0), noise(0.02, 0.3), silence(1.0)])
         values = cue_values(wave, "rate", "length")
-        assert values["rate"]["pauses"] == 0.0
-        assert values["rate"]["pause length"] == 0.0
+        assert (values["rate"]["pauses"], values["rate"]["pause length"]) == (0.0, 0.0)
         assert np.exp(values["length"]["trailing silence"]) - 0.05 == pytest.approx(2.02, abs=0.02)
         steady = cue_values(noise(2.0), "rate", "length")
         assert steady["rate"]["pause share"] == 0.0

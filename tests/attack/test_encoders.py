@@ -15,14 +15,7 @@ from tests.onnx_bytes import model as onnx_model
 from zeroevidence.attack import encoders
 from zeroevidence.attack.encoders import BUNDLED, add_encoder, check_encoders, find_card, find_encoder, inventory
 from zeroevidence.attack.extractors import families, load_extractor
-from zeroevidence.attack.onnx_cards import (
-    card_text,
-    person_digest,
-    read_card,
-    refuse_shared,
-    shared_people,
-    training_people,
-)
+from zeroevidence.attack.onnx_cards import card_text, person_digest, refuse_shared, shared_people, training_people
 from zeroevidence.attack.onnx_runtime import ALIKE, OnnxExtractor, check_wave, examine
 from zeroevidence.errors import InputError, UsageError
 
@@ -72,7 +65,7 @@ def _left(home):
 
 @pytest.mark.parametrize("card", sorted(BUNDLED.glob("*/card.json")), ids=lambda card: card.parent.name)
 def test_what_is_bundled_has_card_licence_and_origin(card):
-    bundled = read_card(card)
+    bundled = families.read_card(card)
     assert bundled.name == card.parent.name
     assert hashlib.sha256(bundled.file.read_bytes()).hexdigest() == bundled.sha256
     assert all((bundled.licence, bundled.origin, bundled.architecture))
@@ -104,7 +97,7 @@ print(examine(load_extractor("campplus")))
 
 
 def test_the_check_notices_another_front_end_and_other_weights(tmp_path):
-    card = read_card(BUNDLED / "campplus" / "card.json")
+    card = families.read_card(BUNDLED / "campplus" / "card.json")
     with pytest.raises(InputError, match=r"campplus_zh_en.onnx: .* has cosine -?0\.\d+ to that of campplus"):
         examine(OnnxExtractor(replace(card, front_end="speechbrain-fbank")))
     data = bytearray(card.file.read_bytes())
@@ -314,7 +307,7 @@ def card(trained, tmp_path):
 
 
 def test_a_card_keeps_them(trained, card):
-    again = read_card(card)
+    again = families.read_card(card)
     assert (again.training_people, again.development_people) == (trained.training_people, trained.development_people)
     assert find_card(str(card)) == again
     assert "ann" not in card.read_text()
@@ -324,4 +317,4 @@ def test_a_card_keeps_them(trained, card):
 def test_what_is_no_digest_is_refused(card, people):
     card.write_text(json.dumps(json.loads(card.read_text()) | {"training_people": people}))
     with pytest.raises(InputError, match=r"training_people.*: expected (a list|text)"):
-        read_card(card)
+        families.read_card(card)

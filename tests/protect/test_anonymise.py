@@ -240,8 +240,7 @@ def test_an_interrupted_run_continues_with_its_seed(tree, tmp_path, interrupted)
         anonymise(tree, out, protect="mcadams")
     done, seed = len(interrupted), seed_and_settings(journal)[0]
     result = anonymise(tree, out, protect="breaking", run=run)
-    assert interrupted[:2] == ["a1", "a2"]
-    assert interrupted[done:] == ["b1", "b2"]
+    assert (interrupted[:2], interrupted[done:]) == (["a1", "a2"], ["b1", "b2"])
     assert not journal.folder.exists()
     anonymise(tree, tmp_path / "whole", "mcadams-random", AnonymiseOptions(seed=seed))
     lists = [(tmp_path / name / "digests.txt").read_text().splitlines() for name in ("out", "whole")]

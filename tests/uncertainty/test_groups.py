@@ -58,5 +58,4 @@ def test_used_codes_are_those_of_a_sort(limit):
     codes = np.random.default_rng(0).integers(40, size=50) * (limit // 40)
     used, place = compact_codes(codes, limit)
     expected, where = np.unique(codes, return_inverse=True)
-    assert used.tolist() == expected.tolist()
-    assert place.tolist() == where.tolist()
+    assert (used.tolist(), place.tolist()) == (expected.tolist(), where.tolist())

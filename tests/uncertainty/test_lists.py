@@ -59,8 +59,7 @@ def test_few_atoms_are_cells_of_their_own(scores):
 def test_equal_scores_are_in_one_cell():
     target, nontarget = np.array([1.0, 1.0, 2.0, -np.inf]), np.array([1.0, 0.0, 0.0, np.inf])
     placed = assign_cells(target, nontarget, rank(target, nontarget))
-    assert placed.target.tolist() == [2, 2, 3, 0]
-    assert placed.nontarget.tolist() == [2, 1, 1, 4]
+    assert (placed.target.tolist(), placed.nontarget.tolist()) == ([2, 2, 3, 0], [2, 1, 1, 4])
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -269,8 +268,7 @@ def test_which_null_suits_which_scores():
     complete = complete_list(DESIGNS["equal"], 0.0, 12, 0)
     null = null_of(complete)
     assert isinstance(null, PairNull)
-    assert null.unit == "speaker"
-    assert null_of(ze.Scores([1.0, 2.0], [0.0])).unit == "label"
+    assert (null.unit, null_of(ze.Scores([1.0, 2.0], [0.0])).unit) == ("speaker", "label")
 
 
 def test_a_list_says_what_its_p_value_is_of():

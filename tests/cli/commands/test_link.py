@@ -77,8 +77,7 @@ def test_results_are_those_of_the_matrix(link, files, arguments, dev):
     for name, metric in expected.metrics.items():
         assert found.metrics[name].value == pytest.approx(metric.value, abs=1e-8), name
         assert found.metrics[name].method == metric.method
-    assert found.counts["not_enrolled"] == 1
-    assert found.labels["system"] == "ptrial"
+    assert (found.counts["not_enrolled"], found.labels["system"]) == (1, "ptrial")
     table = pl.read_parquet(files / "out" / "trials.parquet")
     np.testing.assert_allclose(table["lid"], expected.trials.lid, atol=1e-8)
     np.testing.assert_array_equal(table["rank"], expected.trials.rank)

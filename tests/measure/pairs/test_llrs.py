@@ -10,14 +10,7 @@ import zeroevidence as ze
 from zeroevidence.calibrate.logistic import fit_logistic
 from zeroevidence.data.formats.scores.read import read_scores
 from zeroevidence.measure.pairs import llrs as llr_measures
-from zeroevidence.measure.pairs.llrs import (
-    POINTS,
-    devpav,
-    elub,
-    invariance_bounds,
-    llr_overestimation,
-    overestimation_curve,
-)
+from zeroevidence.measure.pairs.llrs import devpav, elub, invariance_bounds, llr_overestimation, overestimation_curve
 
 pytestmark = pytest.mark.filterwarnings("ignore:the EER exceeds", "ignore:all scores are 0 or 1")  # on purpose
 
@@ -114,8 +107,8 @@ def test_calibrated_llrs_are_hardly_overestimated_and_others_by_as_much_as_they_
     # everything larger by a factor of 100
     grid, over = overestimation_curve(target + 2.0 * LN10, nontarget + 2.0 * LN10)
     _, before = overestimation_curve(target, nontarget)
-    assert len(grid) == POINTS
-    assert over - before == pytest.approx(np.full(POINTS, 2.0), abs=1e-9)
+    assert len(grid) == llr_measures.POINTS
+    assert over - before == pytest.approx(np.full(llr_measures.POINTS, 2.0), abs=1e-9)
 
 
 def test_two_normal_densities_by_hand():
@@ -160,8 +153,7 @@ def test_agrees_with_lir_overestimation(seed):
     labels = np.concatenate((np.ones(60), np.zeros(90)))
     grid, over, _ = lir.calc_llr_overestimation(np.concatenate((target, nontarget)) / LN10, labels, num_fids=0)
     found = overestimation_curve(target, nontarget)
-    assert found[0] == pytest.approx(grid)
-    assert found[1] == pytest.approx(over, abs=1e-10)
+    assert (found[0], found[1]) == (pytest.approx(grid), pytest.approx(over, abs=1e-10))
     assert llr_overestimation(target, nontarget) == pytest.approx(np.abs(over).mean(), abs=1e-10)
 
 

@@ -30,8 +30,7 @@ def test_any_rate_keeps_length_energy_and_range_and_repeats(protector, rate, utt
     result = protector(wave, rate, utterance)
     np.testing.assert_array_equal(protector(wave, rate, utterance), result)
     np.testing.assert_array_equal(wave, kept)
-    assert result.dtype == np.float32
-    assert result.shape == wave.shape
+    assert (result.dtype, result.shape) == (np.float32, wave.shape)
     assert level(result) == pytest.approx(level(wave), abs=0.01)
     assert np.abs(result).max() <= 1.0
     assert not np.allclose(result, wave, atol=1e-3)

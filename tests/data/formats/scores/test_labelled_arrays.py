@@ -119,8 +119,7 @@ def test_parquet(tmp_path):
     frame = pl.DataFrame(columns)
     frame.write_parquet(path)
     loaded = read_scores(path)
-    assert loaded.format == "table"
-    assert loaded.data.trials.tolist() == ["7", "8"]
+    assert (loaded.format, loaded.data.trials.tolist()) == ("table", ["7", "8"])
     assert (loaded.data.target.tolist(), loaded.data.nontarget.tolist()) == ([1.0], [2.0])
     frame.with_columns(label=pl.Series([1, 0])).write_parquet(path)
     assert read_scores(path, options=ReadingOptions(format="table")).data.target.tolist() == [1.0]

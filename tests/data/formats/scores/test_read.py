@@ -29,8 +29,7 @@ def problems(folder: Path, scores: str | bytes, key: str | bytes | None = KEY, *
     found = diagnose(path, key_path, ReadingOptions(**options))
     with pytest.raises(InputError) as caught:
         read_scores(path, key_path, ReadingOptions(**options))
-    assert caught.value.problem == found[0]
-    assert caught.value.more == len(found) - 1
+    assert (caught.value.problem, caught.value.more) == (found[0], len(found) - 1)
     return [str(problem).replace(f"{folder}/", "") for problem in found]
 
 

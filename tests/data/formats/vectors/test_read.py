@@ -55,8 +55,7 @@ def test_parquet(tmp_path, kind):
     frame.with_columns(pl.col("embedding").cast(kind)).write_parquet(tmp_path / "v.parquet")
     found = read_embeddings(tmp_path / "v.parquet")
     check(found)
-    assert found.vectors.dtype == np.float32
-    assert found.attributes["sex"].tolist() == ["f", "m"]
+    assert (found.vectors.dtype, found.attributes["sex"].tolist()) == (np.float32, ["f", "m"])
 
 
 @pytest.mark.parametrize(
@@ -132,8 +131,7 @@ def test_voiceprivacy_tensors_are_joined_by_index(tmp_path):
     torch.save(torch.from_numpy(VECTORS[::-1].copy()), tmp_path / "speaker_vectors.pt")
     (tmp_path / "id2idx").write_text(json.dumps({"u1": 1, "u2": 0}))
     found = read_embeddings(tmp_path / "speaker_vectors.pt")
-    assert found.ids.tolist() == ["u2", "u1"]
-    assert found.speakers.tolist() == ["u2", "u1"]
+    assert (found.ids.tolist(), found.speakers.tolist()) == (["u2", "u1"], ["u2", "u1"])
     np.testing.assert_array_equal(found.vectors, VECTORS[::-1])
     torch.save({"u1": 1, "u2": 0}, tmp_path / "id2idx")
     assert read_embeddings(tmp_path / "speaker_vectors.pt").ids.tolist() == ["u2", "u1"]
@@ -165,8 +163,7 @@ def test_tables_of_features(tmp_path, suffix, separator):
     path.write_text("".join(row.replace(" ", separator) + "\n" for row in rows))
     found = read_embeddings(path)
     assert found.vectors.tolist() == [[1.5, 2.0], [-1000.0, 3.0]]
-    assert found.ids.tolist() == ["u1", "u2"]
-    assert found.speakers.tolist() == ["ada", "bob"]
+    assert (found.ids.tolist(), found.speakers.tolist()) == (["u1", "u2"], ["ada", "bob"])
     assert found.attributes["sex"].tolist() == ["f", "m"]
 
 
