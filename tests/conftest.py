@@ -1,7 +1,5 @@
 """Where the tests find reference data, and what a machine may lack."""
 
-from __future__ import annotations
-
 import fcntl
 import gc
 import hashlib
@@ -54,15 +52,8 @@ def vectors(shared: Path) -> dict[str, tuple[np.ndarray, np.ndarray, dict]]:
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 # Without a sandbox of its own, which containers do not allow, and without any request of the browser itself.
-CHROMIUM_ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+CHROMIUM_ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
+CHROMIUM_ARGUMENTS += ["--disable-background-networking", "--disable-component-update"]
 
 
 @pytest.fixture(scope="session")
@@ -88,17 +79,40 @@ def _one_process() -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """Run a command in this process: exit code, stdout, stderr."""
-    from zeroevidence.cli import main
+class Commands:
+    """Run commands in this process: exit code, stdout, stderr."""
 
-    def runner(*arguments: object) -> tuple[int, str, str]:
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def __call__(self, *arguments: object) -> tuple[int, str, str]:
+        from zeroevidence.cli import main
+
         with pytest.raises(SystemExit) as stop:
             main([str(argument) for argument in arguments])
-        return (stop.value.code, *capsys.readouterr())
+        return (stop.value.code, *self._capsys.readouterr())
 
-    return runner
+    def well(self, *arguments: object) -> tuple[str, str]:
+        """Return stdout and stderr of a command that must end well."""
+        code, out, err = self(*arguments)
+        assert code == 0, (arguments, err)
+        return out, err
+
+    def rows(self, *arguments: object) -> list[dict[str, Any]]:
+        """Return the rows of results that a command prints as JSON."""
+        rows: list[dict[str, Any]] = json.loads(self.well(*arguments, "-f", "json")[0])["rows"]
+        return rows
+
+    def fails(self, code: int, words: str, *arguments: object) -> str:
+        """Return stderr of a command that must end with this code and say these words there."""
+        found, _, err = self(*arguments)
+        assert (found, words in err) == (code, True), (arguments, err)
+        return err
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Commands:
+    return Commands(capsys)
 
 
 @pytest.fixture

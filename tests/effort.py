@@ -1,7 +1,5 @@
 """How much is tested: the essential by default, everything where `ZEROEVIDENCE_TESTS=full` is set."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -4,8 +4,6 @@ A moment is a change in the folder of a command: a file or folder is made, opene
 Copies have every module of the commands already, so that a run takes no more than its work.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import ctypes
@@ -25,14 +23,8 @@ from typing import Any
 import click
 
 _CHANGES = {"os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir"}  # names of audit events
-_USED = (
-    "matplotlib.figure",
-    "matplotlib.backends.backend_svg",
-    "safetensors.numpy",
-    "jinja2",
-    "rich.console",
-    "scipy.signal",
-)
+_USED = ["matplotlib.figure", "matplotlib.backends.backend_svg", "safetensors.numpy", "jinja2", "rich.console"]
+_USED += ["scipy.signal"]
 _NAMES = ("stdin", "stdout", "stderr")
 _ALONE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
 
@@ -43,14 +35,9 @@ class Copies:
     def __init__(self) -> None:
         root = Path(__file__).parents[1]
         environment = {**os.environ, **_ALONE, "ZEROEVIDENCE_HOME": "added"}
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.faults"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=root,
-            env={**environment, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        )
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+        command, pipe = [sys.executable, "-m", "tests.faults"], subprocess.PIPE
+        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=root, env=environment)
 
     def run(self, home: Path, arguments: Sequence[object], fault: str = "", at: Sequence[int] = (), **more: Any) -> Any:
         """Run a command in a folder and return its exit code, None where it was stopped, with what it printed.

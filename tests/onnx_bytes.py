@@ -1,5 +1,10 @@
 """Small ONNX models, byte by byte: no library that writes them is needed."""
 
+import json
+
+# What a card says of the model below, but for its file.
+CARD = {"sample_rate": 16000, "dim": 80, "front_end": "kaldi-fbank", "input": "feats", "output": "embedding"}
+
 
 def _varint(number):
     out = b""
@@ -49,6 +54,13 @@ def model(batch="N", after=(), tensors=(), nodes=(), functions=()):
         (12, _ends("embedding", [batch, 80])),
     )
     return message((1, 8), (7, graph), (8, message((1, ""), (2, 13))), *((25, function) for function in functions))
+
+
+def save(folder, name):
+    """Write the model and its card, and return the path of the card."""
+    (folder / f"{name}.onnx").write_bytes(model())
+    (folder / f"{name}.json").write_text(json.dumps({**CARD, "file": f"{name}.onnx"}))
+    return folder / f"{name}.json"
 
 
 def external(location, name="w", count=80):

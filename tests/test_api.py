@@ -47,6 +47,7 @@ def test_measures_take_whatever_holds_numbers():
         ([1.0, float("nan")], "NaN at position 1"),
         ([], "at least one score, got none"),
         (["a", "b"], "expected numbers, got text"),
+        ([1 + 2j], "expected numbers"),
         ([[1.0, 2.0]], r"expected 1 dimension\(s\), got shape \(1, 2\)"),
         ([[1.0], [1.0, 2.0]], "lists of different lengths"),
         ([True, False], "got True and False, which are labels or decisions"),
@@ -163,21 +164,17 @@ def test_frames_are_refused_as_files_are(library, change, message):
 def test_evaluate_what_was_read(tmp_path):
     (tmp_path / "scores").write_text("a t1 1.0\nb t1 0.2\na t2 0.1\nb t2 0.9\n")
     (tmp_path / "trials").write_text("a t1 target\nb t1 nontarget\na t2 nontarget\nb t2 target\n")
-    read = ze.evaluate(
-        ze.read_scores(tmp_path / "scores", key=tmp_path / "trials"), options=ze.Options(intervals=0, null=0)
-    )
-    assert read["eer"].value == 0.0
-    assert read.counts["target"] == 2
+    point = ze.Options(intervals=0, null=0)
+    read = ze.evaluate(ze.read_scores(tmp_path / "scores", key=tmp_path / "trials"), options=point)
+    assert (read["eer"].value, read.counts["target"]) == (0.0, 2)
     (tmp_path / "scores").write_text("a t1 1.0\nb t1 0.2\na t2 0.1\n")
     loose = ze.read_scores(tmp_path / "scores", key=tmp_path / "trials", options=ze.ReadingOptions(allow_missing=True))
-    with_note = ze.evaluate(loose, options=ze.Options(intervals=0, null=0))
+    with_note = ze.evaluate(loose, options=point)
     assert "|missing:1|" in with_note.signature
     assert [flag.code for flag in with_note.flags] == ["missing"]
 
 
-@pytest.mark.parametrize(
-    "labels", [[1, 0, 0], [True, False, False], ["target", "nontarget", "nontarget"], ["1", "0", "0"]]
-)
+@pytest.mark.parametrize("labels", [[1, 0, 0], [True, False, False], ["target", "nontarget", "nontarget"], [*"100"]])
 def test_scores_from_labels(labels):
     scores = ze.Scores.from_labels([2.0, -1.0, 0.5], labels)
     assert (scores.target.tolist(), scores.nontarget.tolist()) == ([2.0], [-1.0, 0.5])
@@ -249,8 +246,7 @@ def test_how_a_result_is_shown(result):
 
 def test_copies_and_files(result, tmp_path):
     for twin in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result), copy.copy(result)):
-        assert twin == result
-        assert twin.signature == result.signature
+        assert (twin, twin.signature) == (result, result.signature)
     twin = pickle.loads(pickle.dumps(result))
     assert np.array_equal(twin.replicates.left_out["eer"], result.replicates.left_out["eer"])
     file = tmp_path / "result.json"
@@ -272,9 +268,8 @@ def test_link_and_evaluate():
     enrol = rng.normal(size=(12, 8))
     mated = np.repeat(np.arange(12), 5)
     trial = enrol[mated] + 0.5 * rng.normal(size=(60, 8))
-    row = ze.link(trial, enrol, mated, ze.LinkOptions(weight=2.0)).evaluate(
-        options=ze.Options(intervals=50), labels={"system": "x"}
-    )
+    linked = ze.link(trial, enrol, mated, ze.LinkOptions(weight=2.0))
+    row = linked.evaluate(options=ze.Options(intervals=50), labels={"system": "x"})
     assert row["top1"].value > 0.8
     assert row["alid"].low < row["alid"].value
     assert row.setup.search.scoring == "cosine"
@@ -299,10 +294,9 @@ def test_link_without_a_weight_is_cross_fitted_over_people():
     stranger = ze.Embeddings(np.vstack([vectors, vectors[:1]]), speakers=[*people[mated], "eve"])
     assert ze.link(stranger, enrol).not_enrolled == 1
     quick = ze.Options(intervals=0)
-    codes = [
-        [flag.code for flag in ze.link(vectors, profiles, mated, options).evaluate(options=quick).flags]
-        for options in (ze.LinkOptions(), ze.LinkOptions(weight=2.0))
-    ]
+    options = (ze.LinkOptions(), ze.LinkOptions(weight=2.0))
+    results = [ze.link(vectors, profiles, mated, each).evaluate(options=quick) for each in options]
+    codes = [[flag.code for flag in result.flags] for result in results]
     assert ("cross-fitted" in codes[0], "cross-fitted" in codes[1]) == (True, False)
 
 

@@ -3,10 +3,10 @@
 import os
 import signal
 
-import numpy as np
 import pytest
 
 from tests.effort import slow
+from tests.speech import write_noise
 from zeroevidence.auditing import AuditOptions, audit_corpora, read_speech
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.results import to_json
@@ -14,7 +14,7 @@ from zeroevidence.parallel import compute_each
 from zeroevidence.protect.anonymise import AnonymiseOptions, anonymise
 from zeroevidence.run import Run
 
-soundfile = pytest.importorskip("soundfile")
+pytest.importorskip("soundfile")
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -28,14 +28,7 @@ def client():
 
 @pytest.fixture
 def speech(tmp_path):
-    """Four recordings of each of six people."""
-    for person in range(6):
-        for number in range(4):
-            wave = 0.1 * np.random.default_rng([person, number]).normal(size=12_000)
-            path = tmp_path / "speech" / f"p{person}" / f"p{person}u{number}.wav"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            soundfile.write(path, wave, 16_000)
-    return tmp_path / "speech"
+    return write_noise(tmp_path / "speech", 6, 4, 12_000)
 
 
 def killing_progress(client, killed):

@@ -1,29 +1,20 @@
 """What is imported when: the core stays light, heavy parts wait until they are used."""
 
-import subprocess
-import sys
-
 import pytest
 
+from tests.programs import modules_after
 from zeroevidence import Options, evaluate
 from zeroevidence.evaluation.results import save_results
 
 
-def loaded_by(code: str) -> set[str]:
-    listing = subprocess.run(
-        [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"], capture_output=True, text=True, check=True
-    )
-    return set(listing.stdout.split())
-
-
 def test_importing_the_package_imports_nothing_heavy():
     heavy = {"numpy", "scipy", "sklearn", "polars", "torch", "matplotlib", "jinja2", "rich", "click"}
-    assert not heavy & loaded_by("import zeroevidence")
+    assert not heavy & modules_after("import zeroevidence")
 
 
 def test_evaluating_arrays_needs_no_file_reader_nor_optional_part():
     code = "import zeroevidence as ze; ze.evaluate(ze.Scores([1.0, 2.0], [0.0, 1.5]))"
-    assert not {"torch", "matplotlib", "jinja2", "polars", "rich", "click"} & loaded_by(code)
+    assert not {"torch", "matplotlib", "jinja2", "polars", "rich", "click"} & modules_after(code)
 
 
 def test_a_list_of_trials_is_evaluated_without_scipy_stats(tmp_path):
@@ -36,14 +27,16 @@ def test_a_list_of_trials_is_evaluated_without_scipy_stats(tmp_path):
     ]
     scores = tmp_path / "list.scores"
     scores.write_text("\n".join(lines))
-    modules = loaded_by(f"from zeroevidence.cli import cli; cli(['evaluate', {str(scores)!r}], standalone_mode=False)")
+    modules = modules_after(
+        f"from zeroevidence.cli import cli; cli(['evaluate', {str(scores)!r}], standalone_mode=False)"
+    )
     assert "zeroevidence.uncertainty.lists" in modules
     assert "scipy.stats" not in modules
 
 
 def test_garbage_is_collected_after_a_command_was_imported():
     code = "from zeroevidence.cli import cli; cli(['cite'], standalone_mode=False); import gc; print(gc.isenabled())"
-    assert {"True", "zeroevidence.cli.commands.cite"} <= loaded_by(code)
+    assert {"True", "zeroevidence.cli.commands.cite"} <= modules_after(code)
 
 
 def test_a_figure_of_a_finished_result_needs_no_attacker(tmp_path):
@@ -51,10 +44,10 @@ def test_a_figure_of_a_finished_result_needs_no_attacker(tmp_path):
     result, figure = str(tmp_path / "one.json"), str(tmp_path / "ece.svg")
     save_results([evaluate([2.0, 3.0, 1.5], [0.0, 1.0, 1.7], options=Options(intervals=0, null=0))], result)
     arguments = ["plot", "ece", result, "-o", figure]
-    modules = loaded_by(f"from zeroevidence.cli import cli; cli({arguments}, standalone_mode=False)")
+    modules = modules_after(f"from zeroevidence.cli import cli; cli({arguments}, standalone_mode=False)")
     assert "matplotlib" in modules
     assert not {"sklearn", "zeroevidence.auditing"} & modules
 
 
 def test_the_page_anonymises_without_attackers():
-    assert not {"sklearn", "torch", "zeroevidence.auditing"} & loaded_by("import zeroevidence.web.audits")
+    assert not {"sklearn", "torch", "zeroevidence.auditing"} & modules_after("import zeroevidence.web.audits")

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 import zeroevidence.sample
-from zeroevidence.data.audio import write_audio
+from tests.speech import write_noise
+from tests.waiting import wait_until
 from zeroevidence.data.writing import TEMPORARY_PREFIX, lock_folder, write_atomically
 from zeroevidence.errors import UsageError
 
@@ -46,11 +47,8 @@ def processes(token):
 
 def kill_among(process, token, fewest):
     """Kill a command, and nothing else, once it has started so many processes; after five seconds none may be left."""
-    deadline = time.monotonic() + 120.0
-    while len(processes(token)) < 1 + fewest:
-        assert process.poll() is None, process.stderr.read()
-        assert time.monotonic() < deadline, processes(token)
-        time.sleep(0.05)
+    wait_until(lambda: process.poll() is not None or len(processes(token)) > fewest, 120.0)
+    assert process.poll() is None, process.stderr.read()
     process.kill()
     process.wait()
     process.stderr.close()
@@ -74,19 +72,14 @@ def voices(tmp_path):
 def speech(tmp_path_factory):
     """Ten people who hiss."""
     pytest.importorskip("soundfile")
-    home = tmp_path_factory.mktemp("speech")
-    for number in range(40):
-        place = home / "original" / f"p{number // 4}" / f"u{number}.wav"
-        place.parent.mkdir(parents=True, exist_ok=True)
-        write_audio(place, 0.1 * np.random.default_rng(number).normal(size=6400))
-    return home
+    return write_noise(tmp_path_factory.mktemp("speech"), 10, 4, 6400)
 
 
 SCORES = Path(zeroevidence.sample.__file__).parent / "scores" / "eval"
 
 
 def test_no_worker_is_left(speech, tmp_path):
-    arguments = ("anonymise", speech / "original", "--protect", "mcadams+pitch:2", "--seed", "1", "--workers", "2")
+    arguments = ("anonymise", speech, "--protect", "mcadams+pitch:2", "--seed", "1", "--workers", "2")
     token = uuid.uuid4().hex
     kill_among(started(*arguments, "-o", tmp_path / "out", token=token), token, 3)
 
@@ -94,7 +87,7 @@ def test_no_worker_is_left(speech, tmp_path):
 def test_no_program_is_left(speech, tmp_path):
     token = uuid.uuid4().hex
     protector = "command:sh -c 'sleep 3600 & setsid sleep 3600 & sleep 3600' {input} {output}"
-    arguments = ("anonymise", speech / "original", "--protect", protector, "--seed", "1", "--workers", "2")
+    arguments = ("anonymise", speech, "--protect", protector, "--seed", "1", "--workers", "2")
     kill_among(started(*arguments, "-o", tmp_path / "out", token=token), token, 5)
 
 

@@ -1,7 +1,5 @@
 """Work divided among processes and threads: the same results, in order, errors and ends as of one process."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -157,9 +155,7 @@ def test_an_interrupt_while_workers_start_is_silent() -> None:
     )
     command = [sys.executable, "-c", script]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
-    deadline = time.monotonic() + 60
-    while len(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()) < 2:
-        assert time.monotonic() < deadline
+    wait_until(lambda: len(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()) >= 2, 60.0)
     time.sleep(0.1)
     os.killpg(process.pid, signal.SIGINT)
     output, _ = process.communicate(timeout=60)

@@ -1,7 +1,5 @@
 """Work that copies of this process do is what this one would do, whatever becomes of the copies."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -125,11 +123,8 @@ def test_commands_give_the_same_with_any_number_of_cores(command: str, score_fil
     """The list of cores decides whether files are evaluated by copies of the process."""
     few = ("--null", "0") if command == "evaluate" else ()
     words = command, *score_files, "--intervals", "20", *few
-    (alone, nobody), (divided, others), (asked, also) = (
-        output_of(1, *words),
-        output_of(2, *words),
-        output_of(1, *words, "--workers", "2"),
-    )
+    (alone, nobody), (divided, others) = output_of(1, *words), output_of(2, *words)
+    asked, also = output_of(1, *words, "--workers", "2")
     assert alone == divided == asked != ""
     assert (nobody, others, also) == (False, True, True)
 

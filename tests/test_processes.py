@@ -4,7 +4,6 @@ Which commands write follows from their options, so a new one is tested without 
 but what `GIVEN` has. Faults happen at three moments of each, or at every moment where everything is tested.
 """
 
-import json
 import shutil
 import tempfile
 from pathlib import Path
@@ -15,7 +14,7 @@ import pytest
 
 from tests.effort import FULL, slow, spread
 from tests.faults import Copies
-from tests.onnx_bytes import model as onnx_model
+from tests.onnx_bytes import save as save_model
 from tests.small_encoder import save_small_encoder
 from zeroevidence.cli import cli
 from zeroevidence.cli.lazy import OUTPUTS
@@ -116,9 +115,7 @@ def inputs(place, copies):
         recording = home / "speech" / f"p{number // 2}" / f"u{number}.wav"
         recording.parent.mkdir(parents=True, exist_ok=True)
         write_audio(recording, 0.1 * wave + 0.01 * rng.normal(size=len(time)))
-    card = {"file": "tiny.onnx", "sample_rate": 16000, "dim": 80, "front_end": "kaldi-fbank"}
-    (home / "tiny.onnx").write_bytes(onnx_model())
-    (home / "tiny.json").write_text(json.dumps({**card, "input": "feats", "output": "embedding", "name": "tiny"}))
+    save_model(home, "tiny")
     if FULL:
         save_small_encoder(home)
     fit = ("protect", "fit", "voices.npz", "--attribute", "sex", "--protector", "linear", "-o", "model")

@@ -1,7 +1,5 @@
 """The registry: entries by name, found in the modules of a package, in the order that it is given."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from dataclasses import dataclass

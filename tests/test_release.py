@@ -36,12 +36,8 @@ def lowest_bounds(extras):
             own = requirement.name == PROJECT["name"]
             parts += requirement.extras if own else []
             requirements += [] if own else [requirement]
-    return {
-        requirement.name: bound.version
-        for requirement in requirements
-        for bound in requirement.specifier
-        if bound.operator == ">="
-    }
+    bounds = ((requirement.name, bound) for requirement in requirements for bound in requirement.specifier)
+    return {name: bound.version for name, bound in bounds if bound.operator == ">="}
 
 
 def pins(path):

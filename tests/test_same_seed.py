@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.effort import slow
-from zeroevidence.data.audio import write_audio
+from tests.speech import write_noise
 
 RESAMPLED = ("--intervals", "40", "--null", "130", "-f", "json")  # more than one batch of draws
 COMMANDS = {
@@ -41,10 +41,7 @@ def files(tmp_path_factory):
     people, sex = np.repeat([f"s{i:02d}" for i in range(30)], 8), np.repeat(["f", "m"] * 15, 8)
     vectors = np.repeat(rng.normal(size=(30, 24)), 8, axis=0) + 0.5 * rng.normal(size=(240, 24))
     np.savez(home / "voices.npz", vectors=vectors.astype(np.float32), speaker=people, sex=sex)
-    for number in range(12):
-        place = home / "speech" / f"s{number % 3}" / f"u{number}.wav"
-        place.parent.mkdir(parents=True, exist_ok=True)
-        write_audio(place, 0.1 * rng.normal(size=64_000))
+    write_noise(home / "speech", 3, 4, 64_000)
     return home
 
 

@@ -15,10 +15,8 @@ JSON_READERS = ("data/json_values.py", "data/writing.py", "web/jobs.py", "attack
 @pytest.fixture(scope="module")
 def sources():
     """The syntax tree of every module, by its path in the package."""
-    return {
-        path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
-        for path in sorted(PACKAGE.rglob("*.py"))
-    }
+    paths = sorted(PACKAGE.rglob("*.py"))
+    return {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
 
 
 def imports(tree):
@@ -62,9 +60,6 @@ def test_files_that_are_loaded_cannot_run_code(sources):
 
 
 def test_json_is_read_by_the_checking_reader_alone(sources):
-    readers = {
-        path
-        for path, tree in sources.items()
-        if {ast.unparse(call.func) for call in calls(tree)} & {"json.load", "json.loads"}
-    }
+    called = {path: {ast.unparse(call.func) for call in calls(tree)} for path, tree in sources.items()}
+    readers = {path for path, names in called.items() if names & {"json.load", "json.loads"}}
     assert readers <= set(JSON_READERS)

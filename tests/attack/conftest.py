@@ -28,9 +28,8 @@ def recordings(tmp_path):
         for number, length in enumerate(lengths):
             file = tmp_path / "audio" / f"{number}.wav"
             write_audio(file, 0.1 * rng.normal(size=length))
-            utterances.append(
-                Utterance(f"u{number}", f"s{number // 3}", file, attributes={"sex": "F"} if number else {})
-            )
+            attributes = {"sex": "F"} if number else {}
+            utterances.append(Utterance(f"u{number}", f"s{number // 3}", file, attributes=attributes))
         return utterances
 
     return write

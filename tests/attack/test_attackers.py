@@ -15,18 +15,10 @@ from zeroevidence.attack.attackers import (
 )
 from zeroevidence.evaluation.rows.about import TrainingEffort
 
-SETTING = {
-    "backend": "plda",
-    "extractors": {"ecapa": "original"},
-    "identities": 20,
-    "spent": TrainingEffort(30, development_people=10),
-    "protocol": None,
-}
-MODELS = {
-    "unprotected": UNPROTECTED_SPEECH,
-    "random": RANDOM_VECTORS,
-    **{name: one.threat for name, one in ATTACKERS.items()},
-}
+SPENT = TrainingEffort(30, development_people=10)
+SETTING = {"backend": "plda", "extractors": {"ecapa": "original"}, "identities": 20, "spent": SPENT, "protocol": None}
+MODELS = {"unprotected": UNPROTECTED_SPEECH, "random": RANDOM_VECTORS}
+MODELS |= {name: one.threat for name, one in ATTACKERS.items()}
 INFORMED = ["lazy-informed", "backend-informed", "backend-informed-adapter", "semi-informed"]
 
 

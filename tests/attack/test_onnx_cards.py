@@ -1,7 +1,5 @@
 """Front ends against those of the extractors' own makers, and by what they must be blind to."""
 
-from __future__ import annotations
-
 import os
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A protector with a memory: the same waveforms, asked for once, where there is room."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

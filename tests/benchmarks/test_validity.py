@@ -34,9 +34,7 @@ def test_every_part_is_in_the_table(load_benchmark, tmp_path, monkeypatch):
     monkeypatch.setattr(validity.validity_parts, "LONG", 6)
     cells = {(cell.part, cell.design in validity.VOICES): cell for cell in validity.chosen_cells(2)[::-1]}
     cells |= {(cell.part, True): cell for cell in validity.held_out_cells(2)[::-1]}
-    small = [
-        validity.Cell(cell.part, cell.design, 12, min(cell.recordings, 4), 2, cell.more) for cell in cells.values()
-    ]
+    small = [validity.Cell(one.part, one.design, 12, min(one.recordings, 4), 2, one.more) for one in cells.values()]
     named = {"intervals": "relative_length", "p_values": "any adjusted", "list_tests": "possible"}
     small = [cell for at, cell in enumerate(small) if cell.part in named or at % repetitions(3, 1) == 0]
     results = tmp_path / "results.jsonl"

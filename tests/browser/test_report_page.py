@@ -146,9 +146,8 @@ def test_print_begins_with_a_page_of_its_own_and_fits_the_paper(report, visit):
 def test_print_has_no_blank_pages(report, visit):
     page, _ = visit(report)
     objects = dict(re.findall(rb"(\d+) 0 obj(.*?)endobj", page.pdf(prefer_css_page_size=True), re.DOTALL))
-    contents = [
-        objects[re.search(rb"/Contents (\d+) 0 R", text)[1]] for text in objects.values() if b"/Type /Page\n" in text
-    ]
+    pages = [text for text in objects.values() if b"/Type /Page\n" in text]
+    contents = [objects[re.search(rb"/Contents (\d+) 0 R", text)[1]] for text in pages]
     assert len(contents) > 3
     for content in contents:
         drawn = zlib.decompress(re.search(rb"stream\r?\n(.*?)\r?\nendstream", content, re.DOTALL)[1])

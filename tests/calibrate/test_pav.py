@@ -48,8 +48,7 @@ def test_equals_slow_pav_in_fractions(scores, laplace):
 @given(few_values, few_values)
 def test_counts_are_those_of_the_scores(target, nontarget):
     counts = count(np.array(target), np.array(nontarget))
-    assert counts.n_target == len(target)
-    assert counts.n_nontarget == len(nontarget)
+    assert (counts.n_target, counts.n_nontarget) == (len(target), len(nontarget))
     assert ((counts.target + counts.nontarget) > 0).all()
 
 
@@ -73,8 +72,7 @@ def test_swapping_classes_and_signs_mirrors_llrs(target, nontarget):
 def test_laplace_llrs_are_finite_and_keep_all_scores(target, nontarget):
     blocks = pool_laplace(pool(count(np.array(target), np.array(nontarget))))
     assert np.isfinite(blocks.llr).all()
-    assert blocks.target.sum() == len(target)
-    assert blocks.nontarget.sum() == len(nontarget)
+    assert (blocks.target.sum(), blocks.nontarget.sum()) == (len(target), len(nontarget))
 
 
 def test_ends():
@@ -98,8 +96,7 @@ def test_single_and_double_precision_agree(swap):
 def test_the_callers_arrays_are_not_sorted():
     target, nontarget = np.array([3.0, 1.0]), np.array([2.0, 0.0])
     rank(target, nontarget)
-    assert target.tolist() == [3.0, 1.0]
-    assert nontarget.tolist() == [2.0, 0.0]
+    assert (target.tolist(), nontarget.tolist()) == ([3.0, 1.0], [2.0, 0.0])
 
 
 def test_large_searches_in_threads_are_the_same(monkeypatch):

@@ -32,8 +32,7 @@ def test_evaluate_prints_one_json_object(run, files):
     row = document["rows"][0]
     assert row["labels"] == {"system": "a"}
     counts = {"target": 2, "nontarget": 2, "speakers": 2, "trials": 2, "identities": 2, "most_trials": 1}
-    assert row["counts"] == counts
-    assert row["metrics"]["eer"]["value"] == 0.0
+    assert (row["counts"], row["metrics"]["eer"]["value"]) == (counts, 0.0)
     assert row["metrics"]["d_ece"]["value"] == pytest.approx(0.7213475204)
     for form in ("text", "md", "latex", "csv"):
         code, out, _ = run("evaluate", files[0], "--key", files[1], *FEW, "-f", form, "--measure", "cllr_min")
@@ -47,10 +46,8 @@ def test_the_base_of_the_logarithm_is_suspected_and_named(run, tmp_path):
     path = tmp_path / "forensic.csv"
     lines = [f"{(mean + 2.0 * x) / np.log(10.0)},{label}" for mean, label in ((2.0, 1), (-2.0, 0)) for x in draws]
     path.write_text("\n".join(["score,label", *lines]) + "\n")
-    rows = [
-        json.loads(run("evaluate", path, *FEW, "-f", "json", *more)[1])["rows"][0]
-        for more in ((), ("--llr", "log10"), ("--llr", "log2"))
-    ]
+    units = ((), ("--llr", "log10"), ("--llr", "log2"))
+    rows = [run.rows("evaluate", path, *FEW, *more)[0] for more in units]
     codes = [{flag["code"]: flag["sentence"] for flag in row["flags"]} for row in rows]
     assert "say --llr log10." in codes[0]["llr-base-suspected"]
     assert "llr-base-suspected" not in codes[1]
@@ -64,9 +61,9 @@ def test_several_systems_are_named_apart(run, files, tmp_path):
     other = tmp_path / "b"
     other.mkdir()
     (other / "a.scores").write_text(files[0].read_text())
-    arguments = ("evaluate", files[0], other / "a.scores", "--key", files[1], *FEW, "-f", "json")
+    arguments = ("evaluate", files[0], other / "a.scores", "--key", files[1], *FEW)
     for more, names in (((), [f"{tmp_path.name}/a", "b/a"]), (("--system", "x", "--system", "y"), ["x", "y"])):
-        assert [row["labels"]["system"] for row in json.loads(run(*arguments, *more)[1])["rows"]] == names
+        assert [row["labels"]["system"] for row in run.rows(*arguments, *more)] == names
 
 
 def test_output_file_is_written_once(run, files, tmp_path):
@@ -138,20 +135,13 @@ def test_wrong_usage_exits_with_2(run, arguments):
 
 
 def test_standard_input(files):
-    result = subprocess.run(
-        [sys.executable, "-m", "zeroevidence", "evaluate", "-", "--key", str(files[1]), "-f", "csv"],
-        input=files[0].read_bytes(),
-        capture_output=True,
-        check=True,
-        env={**os.environ, "NO_COLOR": "1"},
-    )
+    command = [sys.executable, "-m", "zeroevidence", "evaluate", "-", "--key", files[1], "-f", "csv"]
+    result = subprocess.run(command, input=files[0].read_bytes(), capture_output=True, check=True)
     assert b"stdin,eer," in result.stdout
 
 
 def test_demo_audits_bundled_data(run, shared_demo):
-    code, out, _ = run("demo", "-f", "json")
-    assert code == 0
-    rows = json.loads(out)["rows"]
+    rows = run.rows("demo")
     digits = [row for row in rows if row["labels"]["dataset"] == "audiomnist"]
     top1 = {
         (row["labels"]["system"], row["about"]["threat"]["name"]): row["metrics"]["top1"]["value"] for row in digits
@@ -172,16 +162,12 @@ def searches():
 
 def test_search_with_development_data_and_tables(run, searches, tmp_path):
     trials, people = tmp_path / "trials.csv", tmp_path / "people.parquet"
-    code, out, err = run(
-        *("evaluate", searches["eval"][0], "--key", searches["eval"][1]),
-        *("--dev", searches["dev"][0], "--dev-key", searches["dev"][1]),
-        *("--per-trial", trials, "--per-speaker", people, *FEW, "-f", "json"),
-    )
-    assert code == 0
+    (scores, key), (dev, dev_key) = searches["eval"], searches["dev"]
+    given = ("evaluate", scores, "--key", key, "--dev", dev, "--dev-key", dev_key, *FEW, "-f", "json")
+    out, err = run.well(*given, "--per-trial", trials, "--per-speaker", people)
     assert f"wrote {trials}" in err
     row = json.loads(out)["rows"][0]
-    assert row["metrics"]["alid"]["method"] == "logistic"
-    assert row["counts"]["identities"] == 30
+    assert (row["metrics"]["alid"]["method"], row["counts"]["identities"]) == ("logistic", 30)
     assert row["curves"]["cmc"]["x"][0] == 1.0
     lines = trials.read_text().splitlines()
     assert lines[0] == "row_system,trial,speaker,lid,rank,linked"
@@ -196,9 +182,8 @@ def test_search_with_development_data_and_tables(run, searches, tmp_path):
     for result, left in ((tmp_path / "r.json", True), (trials.with_name("people.parquet"), False)):
         code, _, err = run(*arguments, "-o", result)
         assert (code, f"{result}, which is written after it, is not there" in err) == (2, left)
-    assert f"{trials}: exists; --overwrite replaces it" in run(*arguments, "-o", tmp_path / "r.json")[2].replace(
-        "\n", " "
-    )
+    _, _, err = run(*arguments, "-o", tmp_path / "r.json")
+    assert f"{trials}: exists; --overwrite replaces it" in err.replace("\n", " ")
 
 
 def test_gate_decides_the_exit_code(run, searches):
@@ -213,8 +198,7 @@ def test_what_needs_a_search_is_refused_without_one(run, tmp_path):
     path.write_text("score,label\n0.9,target\n0.2,nontarget\n")
     needs = ((("--fail-if", "lid_max>1"), "has no lid_max"), (("--per-trial", tmp_path / "x.csv"), "do not form rows"))
     for options, reason in needs:
-        code, _, err = run("evaluate", path, *options)
-        assert (code, reason in err) == (2, True)
+        run.fails(2, reason, "evaluate", path, *options)
     assert not (tmp_path / "x.csv").exists()
 
 
@@ -228,9 +212,8 @@ def test_warnings_of_libraries_are_shown_to_those_who_ask(asked):
     )
     options = ["-W", "default"] if asked else []
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONWARNINGS"}
-    ended = subprocess.run(
-        [sys.executable, *options, "-c", program], env=environment, capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, *options, "-c", program]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert ended.returncode == 0
     assert ("of a library" in ended.stderr) == asked
     assert asked or ended.stderr == ""
@@ -241,8 +224,7 @@ def test_a_prior_and_people_of_both_sets(run, searches, tmp_path):
     prior = tmp_path / "prior"
     prior.write_text("".join(f"{name} {1 / len(speakers):.12f}\n" for name in speakers))
     arguments = ("evaluate", searches["eval"][0], "--key", searches["eval"][1], *FEW, "-f", "json", "--prior", prior)
-    code, out, _ = run(*arguments)
-    assert code == 0
+    out, _ = run.well(*arguments)
     assert "|prior:given|" in json.loads(out)["signature"]
     prior.write_text("a 0.5\nb zero\na 0.5\n")
     code, _, err = run(*arguments)
@@ -270,21 +252,17 @@ def test_compare_ranks_systems_on_the_same_trials(run, tmp_path):
     assert set(by_measure) == {"eer", "d_ece", "linkability", "alid"}
     ranking = by_measure["d_ece"]["ranking"]
     assert [(system["system"], system["group"]) for system in ranking] == [("aa", 1), ("oa", 2), ("oo", 3)]
+    asked = ("--measure", "eer", "--measure", "top1", "--family", "all", "--signatures")
     for form in ("text", "csv"):
-        code, out, _ = run(
-            *arguments, "-f", form, "--measure", "eer", "--measure", "top1", "--family", "all", "--signatures"
-        )
-        assert code == 0
+        out, _ = run.well(*arguments, "-f", form, *asked)
         assert "compare:eer|holm" in out
         assert "|together:6" in out
 
 
-@pytest.mark.parametrize(
-    "arguments", [["--intervals", "0"], ["--measure", "nonsense"], ["--measure", "tag", "--intervals", "20"]]
-)
+@pytest.mark.parametrize("arguments", ["--intervals 0", "--measure nonsense", "--measure tag --intervals 20"])
 def test_compare_wrong_usage(run, arguments):
     rows = sample_rows()
-    assert run("compare", rows[0].scores, rows[1].scores, "--key", rows[0].key, *arguments)[0] == 2
+    assert run("compare", rows[0].scores, rows[1].scores, "--key", rows[0].key, *arguments.split())[0] == 2
 
 
 def exhaust():

@@ -1,7 +1,5 @@
 """Options derived from fields: help, choices, defaults and checks are those of the fields, and each has one meaning."""
 
-import subprocess
-import sys
 from collections import defaultdict
 from dataclasses import MISSING, dataclass, fields
 from inspect import signature
@@ -11,6 +9,7 @@ import click
 import pytest
 
 from tests.effort import slow
+from tests.programs import printed_by
 from zeroevidence.attack.attackers import ATTACKERS, usual_attackers
 from zeroevidence.attack.extractors import EXTRACTORS
 from zeroevidence.attack.ladder import EFFORTS
@@ -57,8 +56,7 @@ def loaded_by_help(*path):
         "    deferred = [name for name, module in sys.modules.items() if type(module) is lazy._DeferredModule]\n"
         "    print('\\nloaded:', *(set(sys.modules) - set(deferred)))"
     )
-    listing = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    return set(listing.rpartition("loaded:")[2].split())
+    return set(printed_by(code).rpartition("loaded:")[2].split())
 
 
 def option(command, name):

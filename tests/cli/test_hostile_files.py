@@ -2,7 +2,6 @@
 
 import bz2
 import gzip
-import json
 import lzma
 import os
 import re
@@ -46,9 +45,7 @@ def test_scores_in_a_file_whose_name_is_not_utf8(tmp_path, run, suffix):
     write = {".txt": write_scores, ".parquet": table.write_parquet}[suffix]
     write(tmp_path / f"plain{suffix}")
     (tmp_path / f"plain{suffix}").rename(tmp_path / f"{LATIN}{suffix}")
-    code, out, err = run("evaluate", tmp_path / f"{LATIN}{suffix}", "-f", "json", *QUICK)
-    assert (code, err) == (0, "")
-    (row,) = json.loads(out)["rows"]
+    (row,) = run.rows("evaluate", tmp_path / f"{LATIN}{suffix}", *QUICK)
     assert row["labels"]["system"] == "lat\ufffd"
     outputs = ["-o", tmp_path / f"{LATIN}.md", "-f", "md", "--per-trial", tmp_path / f"{LATIN}.parquet2"]
     assert run("evaluate", tmp_path / f"{LATIN}{suffix}", *outputs, *QUICK)[0] == 0
@@ -57,12 +54,8 @@ def test_scores_in_a_file_whose_name_is_not_utf8(tmp_path, run, suffix):
 def test_a_name_that_is_not_ascii_where_the_locale_is(tmp_path):
     file = write_scores(tmp_path / "müller.txt")
     ascii_locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    done = subprocess.run(
-        [sys.executable, "-m", "zeroevidence", "evaluate", file, *QUICK],
-        env={**os.environ, **ascii_locale},
-        capture_output=True,
-        check=False,
-    )
+    command = [sys.executable, "-m", "zeroevidence", "evaluate", file, *QUICK]
+    done = subprocess.run(command, env={**os.environ, **ascii_locale}, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("system: müller\n".encode())
 
@@ -139,10 +132,9 @@ def test_other_outputs_that_are_inputs_are_refused(tmp_path, run):
         ("protect", "apply", tmp_path / "model", vectors, "-o", vectors, "--overwrite"),
         ("link", "--enrol", vectors, "--trial", tmp_path / "out" / "trials.csv", "-o", tmp_path / "out", "--overwrite"),
     ):
-        code, _, err = run(*arguments)
-        assert (code, "is read by this command, too" in err) == (2, True), arguments
-    code, _, err = run("evaluate", scores, "--key", data, "-o", data / "trials", "--overwrite")
-    assert (code, f"lies in {data}, which this command reads" in err) == (2, True)
+        run.fails(2, "is read by this command, too", *arguments)
+    arguments = ("evaluate", scores, "--key", data, "-o", data / "trials", "--overwrite")
+    run.fails(2, f"lies in {data}, which this command reads", *arguments)
 
 
 @pytest.mark.parametrize("output", ["read/new", "read/ann/x/y", "link/new"])

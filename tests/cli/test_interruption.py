@@ -1,18 +1,17 @@
 """Commands that are asked to end: nobody's speech stays, no program runs on, and one line says what was kept."""
 
-import json
 import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tests.effort import slow
-from tests.onnx_bytes import model as onnx_model
-from tests.waiting import wait_until
+from tests.onnx_bytes import save as save_model
+from tests.speech import write_noise
+from tests.waiting import is_running, wait_until
 
 PATIENCE = 600.0  # seconds: ends what hangs
 # A protector that starts a program of its own, says who both are, and does not end.
@@ -37,29 +36,12 @@ runpy.run_module("zeroevidence", run_name="__main__")
 """
 
 
-def is_running(pid):
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state not in "ZX"
-
-
 @pytest.fixture
 def speech(tmp_path):
     pytest.importorskip("soundfile")
     pytest.importorskip("onnxruntime")
-    from zeroevidence.data.audio import write_audio
-
-    rng = np.random.default_rng(0)
-    for person in range(6):
-        for number in range(2):
-            place = tmp_path / "original" / f"p{person}" / f"p{person}_{number}.wav"
-            place.parent.mkdir(parents=True, exist_ok=True)
-            write_audio(place, 0.1 * rng.normal(size=6400))
-    card = {"sample_rate": 16000, "front_end": "kaldi-fbank", "input": "feats", "output": "embedding"}
-    (tmp_path / "bands.onnx").write_bytes(onnx_model())
-    (tmp_path / "bands.json").write_text(json.dumps({**card, "file": "bands.onnx", "dim": 80}))
+    write_noise(tmp_path / "original", 6, 2, 6400)
+    save_model(tmp_path, "bands")
     return tmp_path
 
 
@@ -70,12 +52,9 @@ def test_an_audit_with_a_program(speech):
         (speech / name).mkdir()
     program = f"command:{sys.executable} {speech / 'protector.py'} {speech / 'started'} {{input}} {{output}}"
     arguments = ("audit", speech / "original", "--protect", program, "--extractor", speech / "bands.json")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "zeroevidence", *map(str, arguments), "-o", str(speech / "out")],
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "TMPDIR": str(speech / "temporary")},
-    )
+    command = [sys.executable, "-m", "zeroevidence", *map(str, arguments), "-o", str(speech / "out")]
+    environment = {**os.environ, "TMPDIR": str(speech / "temporary")}
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
     started = speech / "started"
     wait_until(lambda: process.poll() is not None or any(path.stat().st_size for path in started.iterdir()))
     assert process.poll() is None, process.stderr.read()
@@ -102,7 +81,6 @@ def test_an_audit_with_a_program(speech):
 def test_while_modules_are_imported(tmp_path, name, number, code, line):
     (tmp_path / "scores").write_text("a u 1.0 target\nb u 0.0 nontarget\n")
     arguments = (str(int(number)), name, "evaluate", str(tmp_path / "scores"))
-    ended = subprocess.run(
-        [sys.executable, "-c", AT_IMPORT, *arguments], capture_output=True, text=True, timeout=PATIENCE
-    )
+    command = [sys.executable, "-c", AT_IMPORT, *arguments]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert (ended.returncode, ended.stdout, ended.stderr) == (code, "", line)

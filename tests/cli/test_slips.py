@@ -49,9 +49,7 @@ def test_the_folder_here(run, tmp_path, monkeypatch):
 )
 def test_streams_that_are_full_or_closed(command, code, said):
     line = f"{sys.executable} -m zeroevidence {command}"
-    done = subprocess.run(
-        ["bash", "-c", line], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False
-    )
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (code, said)
 
 

@@ -1,7 +1,5 @@
 """Waveforms from files of every kind that people have."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -52,9 +50,7 @@ def test_parts_are_counted_at_16_khz_whatever_the_file(tmp_path):
     assert len(load_audio(tmp_path / "a.wav", start=15000)) == 1000
     assert len(load_audio(tmp_path / "b.wav", 8000, start=4000, end=6000)) == 1000
     for name in ("a.wav", "b.wav"):
-        with pytest.raises(
-            InputError, match=rf"{name}: 16000 samples at 16 kHz; expected the part from 15000 to 17000"
-        ):
+        with pytest.raises(InputError, match=rf"{name}: 16000 samples at 16 kHz; expected .* 15000 to 17000"):
             load_audio(tmp_path / name, start=15000, end=17000)
 
 
@@ -170,13 +166,8 @@ def test_channels_that_cancel_each_other_in_a_part_are_said(tmp_path):
     loud = tone(rate=44_100)
     left, right = np.concatenate((loud, loud, 0 * loud)), np.concatenate((loud, -loud, 0 * loud))
     write_audio(tmp_path / "a.wav", np.stack((left, right), axis=1), 44_100)
-    half_second, edge = 8000, 2000  # the filter reaches across the edges
-    parts = [
-        Utterance(
-            "u", "s", tmp_path / "a.wav", start=number * half_second + edge, end=(number + 1) * half_second - edge
-        )
-        for number in range(3)
-    ]
+    starts = [8000 * number + 2000 for number in range(3)]  # the filter reaches across the edges
+    parts = [Utterance("u", "s", tmp_path / "a.wav", start=start, end=start + 4000) for start in starts]
     assert audio.load_speech(parts[0]).audible
     with pytest.raises(InputError, match=r"a\.wav: silent once its channels are averaged"):
         audio.load_speech(parts[1])

@@ -12,14 +12,9 @@ from zeroevidence.errors import InputError, UsageError
 
 def corpus(people=12, sessions=2, each=3, first=0):
     """People with as many recordings in each of their sessions."""
-    return Corpus(
-        tuple(
-            Utterance(f"p{i:02d}-{k}{j}", f"p{i:02d}", Path(f"p{i:02d}/{k}{j}.wav"), attributes={"session": f"day{k}"})
-            for i in range(first, first + people)
-            for k in range(sessions)
-            for j in range(each)
-        )
-    )
+    names = [(f"p{i:02d}", k, j) for i in range(first, first + people) for k in range(sessions) for j in range(each)]
+    made = ((f"{p}-{k}{j}", p, Path(f"{p}/{k}{j}.wav"), {"session": f"day{k}"}) for p, k, j in names)
+    return Corpus(tuple(Utterance(*each, attributes=attributes) for *each, attributes in made))
 
 
 def sessions_by_role(assigned):
@@ -80,10 +75,8 @@ def table(folder, lines):
 
 def test_the_column_of_a_table(tmp_path):
     lines = [f"p{i}-{k}\tp{i}\tp{i}-{k}.wav\tday{k % 2}" for i in range(8) for k in range(4)]
-    assert all(
-        roles["enrol"].isdisjoint(roles["trial"])
-        for roles in sessions_by_role(read_corpus(table(tmp_path, lines))).values()
-    )
+    assigned = sessions_by_role(read_corpus(table(tmp_path, lines)))
+    assert all(roles["enrol"].isdisjoint(roles["trial"]) for roles in assigned.values())
     table(tmp_path, [*lines, "p0-9\tp0\tp0-9.wav\t"])
     with pytest.raises(InputError) as refused:
         read_corpus(tmp_path)

@@ -40,21 +40,16 @@ def write(kind, path, seed):
     elif kind == "npz":
         np.savez(path, vectors=vectors, utterance=names)
     elif kind == "parquet":
-        pl.DataFrame({"embedding": vectors.tolist(), "utterance": names}).write_parquet(
-            path, compression="uncompressed"
-        )
+        frame = pl.DataFrame({"embedding": vectors.tolist(), "utterance": names})
+        frame.write_parquet(path, compression="uncompressed")
     elif kind == "csv":
         rows = "".join(f"{n},{a:g},{b:g},{c:g}\n" for n, (a, b, c) in zip(names, vectors, strict=True))
         path.write_text(f"utterance,a,b,c\n{rows}")
     elif kind == "ark":
-        parts = (
-            f"{n} ".encode() + b"\0BFV \4" + struct.pack("<i3f", 3, *v) for n, v in zip(names, vectors, strict=True)
-        )
-        path.write_bytes(b"".join(parts))
+        ark = (f"{n} ".encode() + b"\0BFV \4" + struct.pack("<i3f", 3, *v) for n, v in zip(names, vectors, strict=True))
+        path.write_bytes(b"".join(ark))
     elif kind == "scores":
-        pairs = (
-            f"p{i} u{j} {rng.integers(10, 100)} {('target', 'nontarget')[i != j]}\n" for i in range(3) for j in range(3)
-        )
+        pairs = (f"p{i} u{j} {rng.integers(10, 100)} {'non' * (i != j)}target\n" for i in range(3) for j in range(3))
         path.write_text("".join(pairs))
     elif kind == "json":
         path.write_text(json.dumps(vectors.tolist()))
@@ -63,13 +58,8 @@ def write(kind, path, seed):
     os.utime(path, ns=(_LONG_AGO, _LONG_AGO))
 
 
-READERS = {
-    **dict.fromkeys(("npy", "npz", "parquet", "csv", "ark"), embeddings),
-    "scores": scores,
-    "json": load_json,
-    "wav": lambda path: load_audio(path).tolist(),
-    "flac": lambda path: load_audio(path).tolist(),
-}
+READERS = dict.fromkeys(("npy", "npz", "parquet", "csv", "ark"), embeddings) | {"scores": scores, "json": load_json}
+READERS |= dict.fromkeys(("wav", "flac"), lambda path: load_audio(path).tolist())
 
 
 def change(kind, path):

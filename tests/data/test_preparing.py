@@ -1,7 +1,5 @@
 """Scores in the order of their names, against sorting tuples; recordings on both sides, against comparing all."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import is_running, wait_until
 from zeroevidence.data.programs import fill_in, run_program
 from zeroevidence.errors import Interrupted, interruptible
 from zeroevidence.parallel import compute_each
@@ -54,9 +55,7 @@ def test_threads_that_are_left_end_their_programs_and_start_no_more(tmp_path):
     with pytest.raises(Interrupted), interruptible():
         next(compute_each(compute, batches, Run(cores=2), threads=True))
     helper.join()
-    deadline = time.monotonic() + 60.0
-    while len(ended) < 2 and time.monotonic() < deadline:
-        time.sleep(0.1)
+    wait_until(lambda: len(ended) == 2, 60.0)
     assert sorted(ended) == [0, 2]  # the first of each batch
 
 
@@ -73,27 +72,16 @@ def starting(file, script):
     return subprocess.Popen([sys.executable, "-c", STARTS, file, script])
 
 
-def is_running(process):
-    try:
-        return Path(f"/proc/{process}/cmdline").read_bytes() != b""  # that of one that has ended is empty
-    except OSError:
-        return False
-
-
 @shows_environments
 def test_a_killed_process_takes_its_programs_with_it_and_whatever_they_started(tmp_path):
     file = tmp_path / "processes"
     file.touch()
     process = starting(file, "sleep 3599 & echo $! >&2; setsid sleep 3598 & echo $! >&2; sleep 3597")
-    while len(file.read_text().split()) < 2:
-        assert process.poll() is None
-        time.sleep(0.05)
+    wait_until(lambda: process.poll() is not None or len(file.read_text().split()) == 2)
+    assert process.poll() is None
     process.kill()
     process.wait()
-    deadline = time.monotonic() + 5.0
-    while any(map(is_running, file.read_text().split())):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: not any(map(is_running, file.read_text().split())), 5.0)
 
 
 @shows_environments

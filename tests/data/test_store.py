@@ -1,7 +1,5 @@
 """A store: entries that are whole, or not there."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

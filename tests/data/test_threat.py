@@ -48,9 +48,8 @@ def test_who_knows_more():
 
 def test_an_extractor_that_was_trained_on_original_speech_is_not_semi_informed():
     assert BACKEND_INFORMED.is_named_attacker
-    assert str(BACKEND_INFORMED) == (
-        "backend-informed (enrolment anonymised, extractor trained on original, back-end on anonymised)"
-    )
+    words = "backend-informed (enrolment anonymised, extractor trained on original, back-end on anonymised)"
+    assert str(BACKEND_INFORMED) == words
     assert threat_from_sides("anonymised", "anonymised", "anonymised").extractor == "anonymised"
 
 
@@ -99,9 +98,8 @@ def test_unknown_speech_is_refused_by_the_name_of_the_field(field):
 
 def test_an_adapter_needs_anonymised_speech_throughout():
     model = ThreatModel("mine", "anonymised", "anonymised", "anonymised", "anonymised", adapter=True)
-    assert str(model) == (
-        "mine (enrolment anonymised, adapter network, extractor trained on original, back-end on anonymised)"
-    )
+    words = "mine (enrolment anonymised, adapter network, extractor trained on original, back-end on anonymised)"
+    assert str(model) == words
     for field in ("enrolment", "trial", "trained_on", "calibration"):
         with pytest.raises(UsageError, match="adapter"):
             replace(model, **{field: "original"})

@@ -1,7 +1,5 @@
 """Audio files that hold less than their headers say."""
 
-from __future__ import annotations
-
 import io
 import struct
 

@@ -1,4 +1,6 @@
-"""Scores as what they compare."""
+"""Scores as what they compare, and files of them."""
+
+from pathlib import Path
 
 
 def trials(data):
@@ -9,3 +11,12 @@ def trials(data):
         for scores, pairs, label in both
         for score, enrolment, trial in zip(scores, pairs.enrolment, pairs.trial, strict=True)
     }
+
+
+def put(folder: Path, name: str, content: str | bytes | list[str]) -> Path:
+    """Write a file, of lines where there is a list, and return its path."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = "\n".join(content) + "\n" if isinstance(content, list) else content
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path

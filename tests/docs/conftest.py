@@ -1,7 +1,5 @@
 """Runs the blocks of a Markdown page as a reader would: shell lines and Python, in one folder and one namespace."""
 
-from __future__ import annotations
-
 import contextlib
 import doctest
 import importlib.util
@@ -79,9 +77,8 @@ def run_line(line: str, where: str) -> str:
         code, printed = _run_in_process(arguments[1:])
     else:
         path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
-        done = subprocess.run(
-            ["sh", "-c", line], env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False
-        )
+        environment = {**os.environ, "PATH": path}
+        done = subprocess.run(["sh", "-c", line], env=environment, capture_output=True, text=True, check=False)
         code, printed = done.returncode, done.stdout + done.stderr
     if code == MISSING_EXTRA != expected:
         pytest.skip(f"could not import what {where} needs: {printed.strip()}")

@@ -16,13 +16,8 @@ from zeroevidence.errors import MissingExtra
 PLAIN = {"InputError", "MissingExtra", "UsageError", "ZeroEvidenceError", "__version__", "plot", "protect", "scorers"}
 PLAIN_IN_PACKAGES = {"protect": {"VoiceProtector"}}  # an interface
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-NEEDS = {
-    "torch": "torch",
-    "plot": "matplotlib",
-    "attributes.adversarial": "torch",
-    "attributes.flow": "torch",
-    "protect.models": "torch",
-}
+TORCH = ("torch", "attributes.adversarial", "attributes.flow", "protect.models")
+NEEDS = {"plot": "matplotlib", **dict.fromkeys(TORCH, "torch")}
 # Examples that take seconds of processor time: whole audits and many figures.
 SLOW = (
     *("zeroevidence.sample", "zeroevidence.auditing.embedding_audit", "zeroevidence.plot.kinds.search"),

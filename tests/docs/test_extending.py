@@ -126,14 +126,9 @@ def used(tmp_path_factory):
     additions = {tuple(path.split("/")): text for path, text in MODULES.items()}
     link_package(Path(zeroevidence.__file__).parent, home / "zeroevidence", additions)
     environment = {"PYTHONPATH": os.pathsep.join([str(home), *sys.path]), "PYTHONDONTWRITEBYTECODE": "1"}
-    ran = subprocess.run(
-        [sys.executable, "-c", USE, EXAMPLE],
-        cwd=tmp_path_factory.mktemp("work"),
-        capture_output=True,
-        text=True,
-        env={**os.environ, **environment, "COLUMNS": "200"},
-        check=False,
-    )
+    variables = {**os.environ, **environment, "COLUMNS": "200"}
+    command, work = [sys.executable, "-c", USE, EXAMPLE], tmp_path_factory.mktemp("work")
+    ran = subprocess.run(command, cwd=work, capture_output=True, text=True, env=variables, check=False)
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout)
 

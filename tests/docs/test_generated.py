@@ -6,21 +6,13 @@ import pytest
 
 from zeroevidence.measure.measures import MEASURES
 
-PLACES = {
-    "measures/index.md": "measures",
-    "public-api.md": "public names",
-    "glossary.md": "terms",
-    "gallery.md": "gallery",
-    "validity.md": "answers",
-}
+PLACES = {"measures/index.md": "measures", "public-api.md": "public names", "glossary.md": "terms"}
+PLACES |= {"gallery.md": "gallery", "validity.md": "answers"}
 
 
 def test_every_measure_has_a_heading_on_one_page(generated):
-    headings = [
-        heading
-        for page in (generated.DOCS / "measures").glob("*.md")
-        for heading in re.findall(r"^## `(\w+)`\n\n\S", page.read_text(encoding="utf-8"), re.MULTILINE)
-    ]
+    pages = (path.read_text(encoding="utf-8") for path in (generated.DOCS / "measures").glob("*.md"))
+    headings = [heading for page in pages for heading in re.findall(r"^## `(\w+)`\n\n\S", page, re.MULTILINE)]
     assert sorted(headings) == sorted(MEASURES)
 
 

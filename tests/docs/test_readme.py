@@ -10,6 +10,7 @@ import pytest
 
 from tests.effort import slow
 from tests.spectrum import Spectrum
+from tests.speech import write_voices
 from zeroevidence.auditing import audit_corpora
 from zeroevidence.cli import cli, main
 from zeroevidence.protect.assessment.classifiers import CLASSIFIERS
@@ -17,25 +18,12 @@ from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
 from zeroevidence.protect.voices import VOICE_PROTECTORS
 from zeroevidence.sample import sample_rows, sample_sets
 
-soundfile = pytest.importorskip("soundfile")
+pytest.importorskip("soundfile")
 
 ROOT = Path(__file__).resolve().parents[2]
-RATE = 16_000
 INSTALLS = "python3 -m venv"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-
-
-def write_speech(folder, tilt):
-    rng = np.random.default_rng(0)
-    time = np.arange(RATE // 4) / RATE
-    for speaker in range(12):
-        (folder / f"p{speaker:02d}").mkdir(parents=True)
-        for utterance in range(4):
-            pitch = 2 * np.pi * (90 + 9 * speaker)
-            parts = (tilt**h * np.sin(pitch * h * time + rng.uniform(0, 6)) for h in range(1, 9))
-            wave = 0.05 * sum(parts) + 0.01 * rng.normal(size=len(time))
-            soundfile.write(folder / f"p{speaker:02d}" / f"p{speaker:02d}_{utterance}.wav", wave, RATE)
 
 
 def write_tandem(folder):
@@ -48,7 +36,7 @@ def write_tandem(folder):
     (folder / "asv.txt").write_text("\n".join(asv) + "\n")
 
 
-def write_voices(path):
+def write_embeddings(path):
     rng = np.random.default_rng(0)
     speaker = np.repeat([f"p{n:02d}" for n in range(18)], 6)
     sex = np.repeat(["f", "m"] * 9, 6)
@@ -61,11 +49,7 @@ def write_voices(path):
 def files(tmp_path, monkeypatch, few_replicates):
     """What the commands of README name."""
     monkeypatch.setattr("zeroevidence.auditing.corpus_audit.load_extractor", lambda name, **_: Spectrum())
-    few = {
-        "attackers": ("lazy-informed",),
-        "backends": ("cosine",),
-        "splits": 1,
-    }  # one of each is enough to run the line
+    few = {"attackers": ("lazy-informed",), "backends": ("cosine",), "splits": 1}  # one of each is enough
     monkeypatch.setattr(
         "zeroevidence.cli.commands.audit.audit_corpora",
         lambda speech, options, run: audit_corpora(speech, replace(options, **few), run),
@@ -92,9 +76,9 @@ def files(tmp_path, monkeypatch, few_replicates):
     sets = sample_sets("mcadams")
     for name, part in (("E.npz", sets.eval_enrol), ("T.npz", sets.eval_trial)):
         np.savez(tmp_path / name, vectors=part.vectors, utterance=part.ids, speaker=part.speakers)
-    write_speech(tmp_path / "original", 0.5)
+    write_voices(tmp_path / "original", 12)
     write_tandem(tmp_path)
-    write_voices(tmp_path / "voices.npz")
+    write_embeddings(tmp_path / "voices.npz")
     return tmp_path
 
 

@@ -26,13 +26,9 @@ SCRIPTS = sorted(path.name for path in (ROOT / "examples").glob("[!_]*.py"))
 
 def run(name, *arguments):
     """A script as a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-W", "error", str(ROOT / "examples" / name), *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
-    )
+    command = [sys.executable, "-W", "error", str(ROOT / "examples" / name), *map(str, arguments)]
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
 
 def run_here(name, *arguments, learns=True):

@@ -1,7 +1,5 @@
 """`python -m tests.fuzz --cases 100000 --workers 8`: every fault, and counts by command."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

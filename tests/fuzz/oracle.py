@@ -1,7 +1,5 @@
 """Score files read a second time, by rules of their own, and the equal error rate from its definition."""
 
-from __future__ import annotations
-
 import csv
 import itertools
 import math
@@ -42,11 +40,8 @@ def _rows(data: bytes, form: str) -> list[dict[str, Any]] | None:
         return None
     comma = form == "table" or all("," in line and " " not in line.strip() for line in lines)
     try:
-        rows = (
-            list(csv.reader(lines, strict=True))
-            if comma
-            else [re.split(r"[ \t]+", line.strip(" \t")) for line in lines]
-        )
+        blanks = re.compile(r"[ \t]+")
+        rows = list(csv.reader(lines, strict=True)) if comma else [blanks.split(line.strip(" \t")) for line in lines]
     except csv.Error:
         return None
     rows = [[cell.strip(" \t") for cell in row] for row in rows]

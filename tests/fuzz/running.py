@@ -1,7 +1,5 @@
 """One case after the other in a process that may die, and what became of each."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math
@@ -50,10 +48,8 @@ _QUICKER = (
     ),
 )
 _ALONE = {"POLARS_MAX_THREADS": "1", "OMP_NUM_THREADS": "1"}  # tiny files: threads would only wait for each other
-FAULTS = (
-    *("traceback", "crash", "no file named", "wrong number", "warning", "slow"),
-    *("accepted", "raw text", "litter", "input changed"),
-)
+FAULTS = ("traceback", "crash", "no file named", "wrong number", "warning", "slow", "accepted", "raw text")
+FAULTS += ("litter", "input changed")
 _LITTER = (".zeroevidence-*", "*.lock")
 _CASES: list[Any] = []  # of a process that runs cases: its targets and seed
 

@@ -1,9 +1,6 @@
 """Linking from embeddings gives what the score matrix gives, whatever computes it; a result knows its trials."""
 
-import os
 import pickle
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -12,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.linkage.searches import check, draw, linked, read_x_vectors, same
+from tests.programs import modules_after
 from zeroevidence.calibrate.rows import AffineCalibration, row_llrs
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
@@ -61,9 +59,7 @@ def test_the_number_of_threads_changes_nothing_at_all():
     x, y, mated = draw(trials=3000, identities=3000, dim=16, dtype=np.float32)
     x[7] = 0.0
     weight = np.where(np.arange(3000) == 11, 90.0, 3.0)
-    first, *others = (
-        linked(x, y, mated, run=Run(cores=threads), weight=weight, engine="numpy") for threads in (1, 2, 5)
-    )
+    first, *others = (linked(x, y, mated, run=Run(cores=cores), weight=weight, engine="numpy") for cores in (1, 2, 5))
     for other in others:
         same(other, first, 0.0)
 
@@ -176,11 +172,7 @@ def test_the_row_with_a_wrong_vector_is_named(engine, side, value, words):
         ({"precision": 32, "engine": "rows"}, UsageError, "float32 inputs need the engine dask or numpy"),
         ({"scoring": cosine, "engine": "torch"}, UsageError, "scoring function works with"),
         ({"scoring": lambda a, b: np.zeros(3)}, InputError, "gave shape"),
-        (
-            {"scoring": lambda a, b: np.full((len(a), len(b)), np.nan)},
-            InputError,
-            "trial 0, identity 0: the scoring function gave nan",
-        ),
+        ({"scoring": lambda a, b: np.full((len(a), len(b)), np.nan)}, InputError, "trial 0, identity 0: .* gave nan"),
     ],
 )
 def test_what_cannot_be_searched_is_refused(change, error, words):
@@ -208,10 +200,8 @@ def test_any_scoring_function():
 
 
 def test_importing_needs_numpy_alone():
-    heavy = ("scipy", "sklearn", "polars", "torch", "triton", "dask", "click", "rich", "threadpoolctl")
-    code = f"import sys, zeroevidence.linkage; print([m for m in {heavy} if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
-    assert done.stdout.strip() == "[]"
+    heavy = {"scipy", "sklearn", "polars", "torch", "triton", "dask", "click", "rich", "threadpoolctl"}
+    assert not heavy & modules_after("import zeroevidence.linkage")
 
 
 @pytest.mark.parametrize("digits", ["few", "many"])

@@ -83,8 +83,7 @@ def test_what_was_done_before_an_interruption_is_not_done_again(search, counting
 def test_the_result_knows_its_search(search, tmp_path):
     found = link_resumable(search, tmp_path / "out")
     assert found.trial.tolist() == search.trial.ids.tolist()
-    assert found.speaker.tolist() == search.trial.speakers.tolist()
-    assert found.not_enrolled == 1
+    assert (found.speaker.tolist(), found.not_enrolled) == (search.trial.speakers.tolist(), 1)
     assert found.options.scoring == "cosine"
     assert (found.calibration.method, found.calibration.cross_fitted) == ("logistic", True)
     fitted = link_resumable(search, tmp_path / "dev", development=draw_pairing("d", seed=1))

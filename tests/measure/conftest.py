@@ -1,7 +1,5 @@
 """Published scores for measures, read without the toolkit."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple

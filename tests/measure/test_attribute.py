@@ -31,8 +31,6 @@ def test_as_with_trees(x, y, neighbours):
 def test_what_tells_everything_and_what_tells_nothing():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 500)
-    all_of_it, nothing = information_by_column(
-        np.stack([10.0 * y + rng.normal(size=1000), rng.normal(size=1000)], 1), y
-    )
+    all_of_it, nothing = information_by_column(np.stack([10 * y + rng.normal(size=1000), rng.normal(size=1000)], 1), y)
     assert all_of_it == pytest.approx(np.log(2.0), abs=0.01)
     assert nothing == pytest.approx(0.0, abs=0.05)

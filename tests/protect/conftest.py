@@ -1,7 +1,5 @@
 """Fitted attribute protectors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

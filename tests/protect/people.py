@@ -1,7 +1,5 @@
 """People whose sex shows in their vectors, for tests of fitting and choosing protectors."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from zeroevidence.data.embeddings import Embeddings

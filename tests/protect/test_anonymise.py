@@ -184,9 +184,7 @@ def test_recordings_that_cannot_be_used_are_refused_and_tried_again(tree, tmp_pa
     soundfile.write(tree / "bob" / "still.wav", np.zeros(8_000), 16_000)
     out = tmp_path / "out"
     result = anonymise(tree, out, protect="mcadams-random")
-    assert [str(problem) for problem in result.refused] == [
-        f"{tree / 'bob' / 'still.wav'}: silent: no sample above -80 dB"
-    ]
+    assert [str(one) for one in result.refused] == [f"{tree / 'bob' / 'still.wav'}: silent: no sample above -80 dB"]
     refused = (RefusedRecording("still", "silent: no sample above -80 dB"),)
     assert (result.card.release.recordings, result.card.release.refused) == (4, refused)
     assert refused_recordings(out) == refused
@@ -242,8 +240,7 @@ def test_an_interrupted_run_continues_with_its_seed(tree, tmp_path, interrupted)
         anonymise(tree, out, protect="mcadams")
     done, seed = len(interrupted), seed_and_settings(journal)[0]
     result = anonymise(tree, out, protect="breaking", run=run)
-    assert interrupted[:2] == ["a1", "a2"]
-    assert interrupted[done:] == ["b1", "b2"]
+    assert (interrupted[:2], interrupted[done:]) == (["a1", "a2"], ["b1", "b2"])
     assert not journal.folder.exists()
     anonymise(tree, tmp_path / "whole", "mcadams-random", AnonymiseOptions(seed=seed))
     lists = [(tmp_path / name / "digests.txt").read_text().splitlines() for name in ("out", "whole")]

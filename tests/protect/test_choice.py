@@ -1,7 +1,5 @@
 """The search within a limit: the strongest noise that keeps to it, what is given up, and what is kept."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from functools import partial
@@ -19,12 +17,7 @@ from zeroevidence.measure.pairs.zebra import D_ECE_MAX
 from zeroevidence.protect import DefaultProtector, Transport, load_model, make_protector, save_model
 from zeroevidence.protect.assessment.class_attacks import verification
 from zeroevidence.protect.choice import LEVELS, expected_disclosure, search, split_people
-from zeroevidence.protect.fitting import (
-    DEFAULT_LIMIT,
-    FitOptions,
-    fit,
-    why_not_verified,
-)
+from zeroevidence.protect.fitting import DEFAULT_LIMIT, FitOptions, fit, why_not_verified
 from zeroevidence.protect.quick_attackers import Disclosure, held_out_attacks
 from zeroevidence.protect.strengths import Limit
 from zeroevidence.report.attributes import choice_sentence, render_protector_choice
@@ -37,9 +30,8 @@ KINDS = ("leace", "transport")
 def quick_attackers_alone():
     """Attackers that take little time: how many there are is not what is tested here."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "zeroevidence.protect.choice.held_out_attacks", partial(held_out_attacks, names=("logistic", "qda"))
-        )
+        few = partial(held_out_attacks, names=("logistic", "qda"))
+        patch.setattr("zeroevidence.protect.choice.held_out_attacks", few)
         yield
 
 
@@ -124,9 +116,8 @@ def test_what_attackers_reach_is_a_line_over_the_logarithm_of_people():
     expected = np.stack([values.mean(axis=0), values.mean(axis=0) + above], axis=1).ravel()
     assert expected_disclosure(folds, 100, 0.9) == pytest.approx(expected)
     falling = [[Disclosure(4, 0.4, 0.1), Disclosure(8, 0.3, 0.7)]] * 2
-    assert expected_disclosure(falling, 100, 0.9) == pytest.approx(
-        (0.3, 0.3, D_ECE_MAX, D_ECE_MAX)
-    )  # never less, at most all
+    expected = (0.3, 0.3, D_ECE_MAX, D_ECE_MAX)  # never less, at most all
+    assert expected_disclosure(falling, 100, 0.9) == pytest.approx(expected)
 
 
 def aged(seed):

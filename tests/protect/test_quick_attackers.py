@@ -1,7 +1,5 @@
 """Quick attackers with several vectors of a person: what each of them sees, and what it does not."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from zeroevidence.data.embeddings import Embeddings

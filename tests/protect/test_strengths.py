@@ -1,7 +1,5 @@
 """Strengths of protectors: limits, noise without another fit, and the Pareto front."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np
@@ -47,27 +45,19 @@ def test_points_that_nothing_beats():
 
 
 def test_the_front_over_strengths(data):
-    options = Options(intervals=0, null=0)
-    rows = assess_strengths(
-        Roles.split(data, "sex"), "sex", {"leace": {}}, AttackOptions(["logistic", "mean"]), options
-    )
+    attacked = AttackOptions(["logistic", "mean"])
+    rows = assess_strengths(Roles.split(data, "sex"), "sex", {"leace": {}}, attacked, Options(intervals=0, null=0))
     points = front_points(rows)
-    assert [(point.protector, point.strength) for point in points] == [
-        ("unprotected", 0.0),
-        *(("leace", strength) for strength in STRENGTHS),
-    ]
+    expected = [("unprotected", 0.0), *(("leace", strength) for strength in STRENGTHS)]
+    assert [(point.protector, point.strength) for point in points] == expected
     assert float(points[1].utility["eer"]) < float(points[-1].utility["eer"])
     names = {"vector": {"logistic"}, "person": {"mean"}, "either": {"logistic", "mean"}}
     for (utility, sign), judged in product((("eer", 1.0), ("top1", -1.0)), names):
         points = front_points(rows, utility=utility, judged=judged)
+        attacks = [row for row in rows if row.about.role != "training" and row.labels.get("attacker") in names[judged]]
         for point in points:
-            learned = [
-                float(row["d_ece"])
-                for row in rows
-                if (row.about.protector, row.about.strength) == (point.protector, point.strength)
-                and row.about.role != "training"
-                and row.labels.get("attacker") in names[judged]
-            ]
+            place = (point.protector, point.strength)
+            learned = [float(row["d_ece"]) for row in attacks if (row.about.protector, row.about.strength) == place]
             assert float(point.attack["d_ece"]) == max(learned)
         pairs = [(sign * float(point.utility[utility]), float(point.attack["d_ece"])) for point in points]
         assert [point.on_front for point in points] == on_front(pairs)

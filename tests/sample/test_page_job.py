@@ -30,3 +30,4 @@ def test_the_second_sample_passes(tmp_path):
     findings = audit_sample("cascade", tmp_path, Run())
     (finding, *_) = find(findings.inputs.rows)
     assert finding.level == "not-found"
+    assert findings.inputs.rows[0].number("top1") > 0.99  # unprotected

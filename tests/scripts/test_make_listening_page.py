@@ -30,9 +30,8 @@ def test_recordings_before_and_after(tmp_path, monkeypatch, capsys):
     text = page.read_text()
     assert "<b>" not in text
     assert text.count("refused: ") == 2
-    heard = [
-        soundfile.read(io.BytesIO(base64.b64decode(part.partition('"')[0])))[0] for part in text.split("base64,")[1:]
-    ]
+    parts = [part.partition('"')[0] for part in text.split("base64,")[1:]]
+    heard = [soundfile.read(io.BytesIO(base64.b64decode(part)))[0] for part in parts]
     assert len(heard) == 4
     for original, protected in zip(heard[::2], heard[1::2], strict=True):
         assert any(np.allclose(original, wave) for wave in waves.values())

@@ -11,15 +11,7 @@ from scipy import stats
 import zeroevidence as ze
 from zeroevidence.evaluation.comparable import check_same_trials
 from zeroevidence.evaluation.comparison import compare
-from zeroevidence.uncertainty.compare import (
-    POWER,
-    Difference,
-    MeasuredSystem,
-    difference,
-    holm,
-    holm_levels,
-    tie_groups,
-)
+from zeroevidence.uncertainty.compare import Difference, MeasuredSystem, difference, holm, holm_levels, tie_groups
 from zeroevidence.uncertainty.spread import Spread
 
 
@@ -30,19 +22,15 @@ def test_holm_by_hand():
 
 @given(
     st.lists(
-        st.tuples(
-            st.floats(-1.0, 1.0), st.floats(0.01, 1.0), st.integers(5, 60), st.floats(0.0, 1.0), st.floats(0.0, 1.0)
-        ),
+        st.tuples(st.floats(-1.0, 1.0), st.floats(0.01, 1.0), st.integers(5, 60), st.floats(0, 1), st.floats(0, 1)),
         min_size=1,
         max_size=8,
     ),
     st.sampled_from([0.8, 0.95, 0.99]),
 )
 def test_an_adjusted_interval_excludes_0_exactly_where_the_adjusted_p_value_is_small(drawn, level):
-    found = [
-        Difference.from_spread(value, Spread(error, people, people - 1.0, below, above), level)
-        for value, error, people, below, above in drawn
-    ]
+    spreads = [(value, Spread(error, people, people - 1.0, *beyond)) for value, error, people, *beyond in drawn]
+    found = [Difference.from_spread(value, spread, level) for value, spread in spreads]
     p_values = [one.p_value for one in found]
     for one, p, tested in zip(found, holm(p_values), holm_levels(p_values, level), strict=True):
         adjusted = one.at_level(tested)
@@ -58,8 +46,7 @@ def test_levels_of_holm_by_hand():
     assert holm_levels([0.03, 0.001, 0.2]) == pytest.approx([0.975, 1 - 0.05 / 3, 0.975])
     assert holm_levels([0.001, 0.02, 0.04]) == pytest.approx([1 - 0.05 / 3, 0.975, 0.95])
     assert holm_levels([0.02, 0.02]) == pytest.approx([0.975, 0.95])
-    assert holm_levels([0.9]) == pytest.approx([0.95])
-    assert holm_levels([]) == []
+    assert (holm_levels([0.9]), holm_levels([])) == (pytest.approx([0.95]), [])
 
 
 @pytest.mark.parametrize("level", [0.95, 0.995])
@@ -76,7 +63,7 @@ def test_a_detectable_difference_is_seen_as_often_as_said(level):
     size = np.mean([found(values).detectable for values in unshifted])
     seen = np.mean([found(values + size).low > 0.0 for values in unshifted])
     half = np.mean([found(values + size / 2).low > 0.0 for values in unshifted])
-    assert seen == pytest.approx(POWER, abs=0.05)
+    assert seen == pytest.approx(0.8, abs=0.05)
     assert half < 0.5
 
 
@@ -169,8 +156,7 @@ def test_values_that_are_missing_tell_nothing():
 def test_groups_end_where_the_first_is_left_behind():
     # c differs from a; b differs from neither
     assert tie_groups("abc", {frozenset("ac")}) == [1, 1, 2]
-    assert tie_groups("cab", set()) == [1, 1, 1]
-    assert tie_groups("a", set()) == [1]
+    assert (tie_groups("cab", set()), tie_groups("a", set())) == ([1, 1, 1], [1])
 
 
 def systems(separations, seed=0, n_speakers=30, per_speaker=10):
@@ -190,10 +176,8 @@ def systems(separations, seed=0, n_speakers=30, per_speaker=10):
 def test_ranking_and_ties(family):
     options = ze.Options(null=0)
     names = ("weak", "alike", "strong")
-    rows = [
-        ze.evaluate(data, labels={"system": name}, options=options)
-        for name, data in zip(names, systems((0.5, 0.52, 2.5)), strict=True)
-    ]
+    made = zip(names, systems((0.5, 0.52, 2.5)), strict=True)
+    rows = [ze.evaluate(data, labels={"system": name}, options=options) for name, data in made]
     comparisons = compare(rows, ("eer", "d_ece", "alid"), family=family)
     together = sorted(pair.difference.p_value for comparison in comparisons for pair in comparison.pairs)
     for comparison in comparisons:
@@ -226,9 +210,7 @@ def test_other_trials_are_refused_and_named():
     one, two = systems((1.0, 1.0))
     check_same_trials([("a", one.to_scores()), ("b", two.to_scores())])
     fewer = two.take(np.arange(290))
-    with pytest.raises(
-        ze.InputError, match=r"10 target trial\(s\) of a are not target trials of b, among them '29 290'"
-    ):
+    with pytest.raises(ze.InputError, match=r"10 target trial\(s\) of a are not target trials of b, among .*'29 290'"):
         check_same_trials([("a", one.to_scores()), ("b", fewer.to_scores())])
     with pytest.raises(ze.InputError, match=r"10 target trial\(s\) of b are not target trials of a"):
         check_same_trials([("a", fewer.to_scores()), ("b", two.to_scores())])

@@ -1,7 +1,5 @@
 """Scores counted by place and group, against counting them one by one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -41,9 +39,8 @@ def test_scores_of_halves_and_their_complements(own, pairs, monkeypatch):
     found = some_tables(own)
     one, other, of = found.groups.enrolment, found.groups.trial, found.places.of
     halves = np.random.default_rng(0).random((pairs, found.number)) < 0.5
-    expected = [
-        np.bincount(of[part[one] & part[other]], minlength=20).tolist() for half in halves for part in (half, ~half)
-    ]
+    parts = [part for half in halves for part in (half, ~half)]
+    expected = [np.bincount(of[part[one] & part[other]], minlength=20).tolist() for part in parts]
     assert [row.tolist() for row in found.within(halves)] == expected
 
 
@@ -61,5 +58,4 @@ def test_used_codes_are_those_of_a_sort(limit):
     codes = np.random.default_rng(0).integers(40, size=50) * (limit // 40)
     used, place = compact_codes(codes, limit)
     expected, where = np.unique(codes, return_inverse=True)
-    assert used.tolist() == expected.tolist()
-    assert place.tolist() == where.tolist()
+    assert (used.tolist(), place.tolist()) == (expected.tolist(), where.tolist())

@@ -59,8 +59,7 @@ def test_few_atoms_are_cells_of_their_own(scores):
 def test_equal_scores_are_in_one_cell():
     target, nontarget = np.array([1.0, 1.0, 2.0, -np.inf]), np.array([1.0, 0.0, 0.0, np.inf])
     placed = assign_cells(target, nontarget, rank(target, nontarget))
-    assert placed.target.tolist() == [2, 2, 3, 0]
-    assert placed.nontarget.tolist() == [2, 1, 1, 4]
+    assert (placed.target.tolist(), placed.nontarget.tolist()) == ([2, 2, 3, 0], [2, 1, 1, 4])
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -70,13 +69,9 @@ def test_many_scores_are_placed_as_by_a_search(kind, dtype, monkeypatch):
     monkeypatch.setattr(lists, "_BUCKETED_FROM", 1 << 10)
     monkeypatch.setattr(lists, "_BLOCK", 300)
     rng = np.random.default_rng(5)
-    drawn = {
-        "normal": rng.normal(size=5000),
-        "heavy": rng.standard_cauchy(5000) ** 3,
-        "tied": rng.normal(size=5000).round(1),
-        "infinite": np.append(rng.normal(size=4999), np.inf),
-        "equal": np.ones(5000),
-    }
+    normal = rng.normal(size=5000)
+    drawn = {"normal": normal, "heavy": rng.standard_cauchy(5000) ** 3, "tied": normal.round(1), "equal": np.ones(5000)}
+    drawn["infinite"] = np.append(normal[1:], np.inf)
     scores = drawn[kind].astype(dtype)
     lows = np.unique(np.append(rng.choice(scores, 200), scores.min()))
     assert (lists._places(lows, scores) == np.searchsorted(lows, scores, "right") - 1).all()
@@ -107,10 +102,8 @@ def test_runs_are_pooled_whatever_is_left_out(digits):
     assert len(runs) < len(placed.middle)
     for share in (0.02, 0.3, 0.9):
         kept = [rng.random(len(side)) < share for side in (target, nontarget)]
-        tar, non = (
-            np.bincount(side[keep], minlength=len(placed.middle))
-            for side, keep in zip((placed.target, placed.nontarget), kept, strict=True)
-        )
+        sides = zip((placed.target, placed.nontarget), kept, strict=True)
+        tar, non = (np.bincount(side[keep], minlength=len(placed.middle)) for side, keep in sides)
         some = tar + non > 0
         expected, found = pool(Counts(tar[some], non[some])), pool(Counts(tar, non), runs)
         assert all((getattr(found, part) == getattr(expected, part)).all() for part in ("target", "nontarget", "llr"))
@@ -275,14 +268,12 @@ def test_which_null_suits_which_scores():
     complete = complete_list(DESIGNS["equal"], 0.0, 12, 0)
     null = null_of(complete)
     assert isinstance(null, PairNull)
-    assert null.unit == "speaker"
-    assert null_of(ze.Scores([1.0, 2.0], [0.0])).unit == "label"
+    assert (null.unit, null_of(ze.Scores([1.0, 2.0], [0.0])).unit) == ("speaker", "label")
 
 
 def test_a_list_says_what_its_p_value_is_of():
-    weak, strong = (
-        ze.evaluate(trial_list(DESIGNS["equal"], shift, 20, 0), options=ze.Options(null=40)) for shift in (0.0, 3.0)
-    )
+    made = (trial_list(DESIGNS["equal"], shift, 20, 0) for shift in (0.0, 3.0))
+    weak, strong = (ze.evaluate(scores, options=ze.Options(null=40)) for scores in made)
     assert "|null:list20|" in strong.signature
     assert strong["d_ece"].null.tested_by == "list"
     assert strong["d_ece"].p_value == strong["linkability"].p_value == 1 / 41
@@ -298,10 +289,8 @@ def test_a_list_says_what_its_p_value_is_of():
 
 
 def test_beside_the_test_of_a_list_no_measure_is_significant_below_the_quantile_of_its_null():
-    rows = [
-        ze.evaluate(trial_list(DESIGNS["zipf"], 0.7, 14, seed), options=ze.Options(null=40, intervals=0))
-        for seed in range(8)
-    ]
+    options = ze.Options(null=40, intervals=0)
+    rows = [ze.evaluate(trial_list(DESIGNS["zipf"], 0.7, 14, seed), options=options) for seed in range(8)]
     others = [row[name] for row in rows for name in ("worst_case", "linkability")]
     for result in others:
         assert result.p_value > 0.05 or result.value >= result.null.quantile

@@ -171,28 +171,24 @@ def test_every_calibration_is_fitted_again(method, scaling):
         there = ze.ScoreMatrix(dev.scores, null.elsewhere[0][r][dev.mated])
         metrics = MatrixSearch(here, there, prior, options).measure().metrics
         for name in ("alid", "lid_max", "mean_rank_disclosure", "link_probability", "weight", "bias"):
-            assert drawn[name][r] == pytest.approx(
-                float(metrics[name]) if name in metrics else np.nan, nan_ok=True, abs=1e-6
-            )
+            expected = float(metrics[name]) if name in metrics else np.nan
+            assert drawn[name][r] == pytest.approx(expected, nan_ok=True, abs=1e-6)
     assert ("weight" in metrics) == (method in ("logistic", "temperature"))
     assert ("bias" in metrics) == (method == "logistic")
 
 
 def test_null_of_a_measure_that_falls_has_its_limit_below():
     draws = np.arange(100) / 100.0
-    ((low, below), (high, above)) = _permutation_nulls(
-        {"bias": -1.0, "weight": -1.0}, {"bias": draws, "weight": draws}, 0.95
-    ).values()
+    signs = {"bias": -1.0, "weight": -1.0}
+    ((low, below), (high, above)) = _permutation_nulls(signs, dict.fromkeys(signs, draws), 0.95).values()
     assert (low.quantile, high.quantile) == (0.04, 0.95)
     assert (below, above) == (1 / 101, 1.0)
 
 
 def test_p_values_are_uniform_when_nothing_leaks():
     """A light version of benchmarks/validity.py: clustered scores, speakers permuted."""
-    options = ze.Options(intervals=0, null=49, linkability="pav")
-    rows = [
-        ze.evaluate(matrix(seed=s), dev=matrix(seed=10_000 + s), options=options) for s in range(repetitions(30, 60))
-    ]
+    quick = ze.Options(intervals=0, null=49, linkability="pav")
+    rows = [ze.evaluate(matrix(seed=s), dev=matrix(seed=10_000 + s), options=quick) for s in range(repetitions(30, 60))]
     for name in ("d_ece", "alid"):
         assert stats.kstest([row[name].p_value for row in rows], "uniform").pvalue > 0.01, name
 

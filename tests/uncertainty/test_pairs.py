@@ -30,9 +30,8 @@ def matrix(n_speakers=6, per_speaker=4, seed=0, ties=False):
     scores = rng.normal(size=(len(mated), n_speakers))
     scores[np.arange(len(mated)), mated] += 1.5
     names = np.array([f"s{i}" for i in range(n_speakers)])
-    return ze.ScoreMatrix(
-        np.round(scores, 0 if ties else 9), mated, trial_speakers=names[mated], enrolment_speakers=names
-    )
+    scores = np.round(scores, 0 if ties else 9)
+    return ze.ScoreMatrix(scores, mated, trial_speakers=names[mated], enrolment_speakers=names)
 
 
 def some(data, kept):
@@ -85,9 +84,8 @@ def test_values_at_a_threshold_move_as_they_do_without_a_person(digits):
     nontarget = [np.round(quantiles[1] + shift, digits) for shift in rng.normal(0.0, 0.3, 30)]
     names = np.array([f"s{i:02}" for i in range(30)])
     owners = [np.repeat(np.arange(30), n) for n in (400, 2000)]
-    scores = ze.Scores(
-        np.concatenate(target), np.concatenate(nontarget), *(Pairs(owner, owner) for owner in owners), *[names] * 4
-    )
+    pairs = [Pairs(owner, owner) for owner in owners]
+    scores = ze.Scores(np.concatenate(target), np.concatenate(nontarget), *pairs, *[names] * 4)
     resampler = resampled(scores, PairSettings(linkability="pav"))
     assert set(resampler.linear) == {"eer", "eer_rocch", "dcf_min"}
     foretold = resampler.left_out(0, 30)
@@ -119,8 +117,7 @@ def test_one_recording_of_each_person_tells_how_far_the_eer_varies():
 def test_without_errors_a_threshold_tells_nothing_of_others():
     counts = count(np.array([2.0, 3.0]), np.array([0.0, 1.0]))
     target, nontarget = eer_atom_costs(counts, 2.0)
-    assert counts.target @ target == 0.0
-    assert counts.nontarget @ nontarget == 0.0
+    assert (counts.target @ target, counts.nontarget @ nontarget) == (0.0, 0.0)
 
 
 def test_halves_come_with_their_complements():
@@ -185,10 +182,8 @@ def test_nobody_exposed_among_few_people_is_compatible_with_some_exposed(people)
     mated = np.repeat(np.arange(people), 10)
     names = np.array([f"s{i}" for i in range(people)])
     scores = rng.normal(size=(len(mated), people))
-    row = ze.evaluate(
-        ze.ScoreMatrix(scores, mated, trial_speakers=names[mated], enrolment_speakers=names),
-        options=ze.Options(null=0, linkability="pav"),
-    )
+    data = ze.ScoreMatrix(scores, mated, trial_speakers=names[mated], enrolment_speakers=names)
+    row = ze.evaluate(data, options=ze.Options(null=0, linkability="pav"))
     share = 1.0 - 0.05 ** (1.0 / people)
     assert row["top1"].bound >= float(row["top1"]) + share * (1.0 - float(row["top1"])) - 1e-12
     assert row["alid"].bound >= share * np.log2(people) + float(row["alid"]) * (1.0 - share) - 1e-9
@@ -303,9 +298,8 @@ def test_trials_of_some_people(ties):
     found = resampler.of(taken)
     for r, kept in enumerate(taken):
         trials = np.flatnonzero(kept[data.mated])
-        expected = expected_of(
-            evidence.lid[trials], evidence.greater[trials], evidence.equal[trials], 6, singled[trials]
-        )
+        arrays = (each[trials] for each in (evidence.lid, evidence.greater, evidence.equal))
+        expected = expected_of(*arrays, 6, singled[trials])
         assert set(expected) == set(found)
         for name, value in expected.items():
             assert found[name][r] == pytest.approx(value, abs=1e-9, nan_ok=True), name
@@ -320,10 +314,8 @@ def test_left_out_people_are_not_searched_for(ties):
     llr = data.scores * 1.5
     lid = (llr - np.log(np.exp(llr).mean(axis=1, keepdims=True))) / np.log(2)
     own = lid[np.arange(len(data.mated)), data.mated]
-    counts = [
-        np.array([compare(row, row[true]).sum() for row, true in zip(data.scores, data.mated, strict=True)])
-        for compare in (np.greater, np.equal)
-    ]
+    searched = list(zip(data.scores, data.mated, strict=True))
+    counts = [np.array([compare(row, row[true]).sum() for row, true in searched]) for compare in (np.greater, np.equal)]
     evidence = RowEvidence(own, counts[0], counts[1] - 1, n)
     fires = data.scores > 0.5
     everyone = IdentityEvidence(data.scores, data.mated, lid, np.full(n, 1 / n), fires)
@@ -363,15 +355,11 @@ def test_any_number_of_workers_gives_the_same_result(size):
     options = ze.Options(intervals=200, null=130)
     one = ze.evaluate(data, options=options)
     two = ze.evaluate(data, options=options, run=ze.Run(cores=2))
-    assert one.metrics == two.metrics
-    assert one.signature == two.signature
+    assert (one.metrics, one.signature) == (two.metrics, two.signature)
 
 
 def test_too_few_people_give_no_interval_and_say_so():
-    few, enough = (
-        ze.evaluate(matrix(9, 8), options=ze.Options(null=0)),
-        ze.evaluate(matrix(10, 8), options=ze.Options(null=0)),
-    )
+    few, enough = (ze.evaluate(matrix(people, 8), options=ze.Options(null=0)) for people in (9, 10))
     with_limits = {name for name, one in few.metrics.items() if one.low is not None or one.high is not None}
     assert with_limits == {"people_named"}  # a share of people has the limits of a rate, however few they are
     assert [one.code for one in few.flags] == ["no-intervals"]
@@ -392,8 +380,7 @@ def test_no_error_seen_is_not_certainty():
     mated = np.arange(300) % 30
     data = ze.ScoreMatrix(scores, mated, trial_speakers=names[mated], enrolment_speakers=names)
     result = ze.evaluate(data, options=ze.Options(null=0))
-    assert result["eer"].value == 0.0
-    assert result["eer"].high == pytest.approx(0.1, abs=0.03)
+    assert (result["eer"].value, result["eer"].high) == (0.0, pytest.approx(0.1, abs=0.03))
     assert result["top1"].low < 0.9
     assert result["d_ece"].low < 0.65
     assert result["alid"].low < 4.5

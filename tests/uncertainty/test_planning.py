@@ -5,11 +5,7 @@ import pytest
 from scipy.stats import norm, t
 
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
-from zeroevidence.uncertainty.planning import (
-    confirmed_people,
-    guessed_people,
-    needed_from_spread,
-)
+from zeroevidence.uncertainty.planning import confirmed_people, guessed_people, needed_from_spread
 from zeroevidence.uncertainty.spread import Spread
 
 PILOT = Spread(error=0.04, people=20.0, freedom=19.0, below=0.0, above=0.0)

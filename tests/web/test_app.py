@@ -58,9 +58,7 @@ def client(home):
 def endless(tmp_path, monkeypatch):
     """Jobs, each with a child, that never end by themselves: a test finds them running however slow the machine is."""
     program = tmp_path / "endless"
-    program.write_text(
-        '#!/bin/sh\nsleep 3600 & echo "$! $TMPDIR" > "$4/part"\nmv "$4/part" "$4/child"\nexec sleep 3600\n'
-    )
+    program.write_text('#!/bin/sh\nsleep 3600 & echo "$! $TMPDIR" > "$4/p"\nmv "$4/p" "$4/child"\nexec sleep 3600\n')
     program.chmod(0o700)
     monkeypatch.setattr("zeroevidence.web.jobs.sys.executable", str(program))
 
@@ -272,11 +270,8 @@ def embeddings(folder, name, spread):
 
 @slow
 def test_two_systems_of_embeddings_are_audited_and_compared(client, home, tmp_path):
-    files = [
-        ("original", embeddings(tmp_path, "plain.npz", 0.1)),
-        ("anonymised", embeddings(tmp_path, "weak.npz", 0.2)),
-        ("second", embeddings(tmp_path, "strong.npz", 30.0)),
-    ]
+    noise = {"original": ("plain.npz", 0.1), "anonymised": ("weak.npz", 0.2), "second": ("strong.npz", 30.0)}
+    files = [(field, embeddings(tmp_path, *made)) for field, made in noise.items()]
     place, state = finished(client, post(client, files, kind="embeddings"))
     text = client.get(place).text
     assert state == "done", text

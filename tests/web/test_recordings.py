@@ -46,10 +46,8 @@ def content(folder):
 
 @pytest.mark.parametrize("make", [zipped, sent])
 def test_folders_around_the_speakers_are_taken_away(tmp_path, make):
-    placed = place(
-        tmp_path,
-        make(tmp_path, {**TREE, "speech/speakers.tsv": b"t", "speech/.DS_Store": b"x", "__MACOSX/ada/._1.wav": b"y"}),
-    )
+    files = {**TREE, "speech/speakers.tsv": b"t", "speech/.DS_Store": b"x", "__MACOSX/ada/._1.wav": b"y"}
+    placed = place(tmp_path, make(tmp_path, files))
     assert placed.folder == tmp_path / "inside" / "0" / "speech"
     assert content(placed.folder) == {"ada/1.wav": b"a1", "ada/2.wav": b"a2", "bob/1.flac": b"b1", "speakers.tsv": b"t"}
     assert (placed.size, placed.left_out) == (7, 2)

@@ -1,7 +1,5 @@
 """Extraction: stored vectors, interruption, bad audio, and the models with their cards."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
@@ -13,6 +11,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from tests.effort import repetitions, slow
+from tests.onnx_bytes import CARD as onnx_card
 from tests.onnx_bytes import model as onnx_model
 from zeroevidence import parallel
 from zeroevidence.attack import voice_transforms
@@ -98,9 +97,8 @@ def test_long_work_is_divided_among_processes_with_one_thread(utterances):
 def test_stored_vectors_are_used_again(utterances, tmp_path):
     cache = tmp_path / "cache"
     told = []
-    first = extract(
-        utterances, Moments(), run=Run(cores=1, cache=cache, progress=lambda *_: lambda *done: told.append(done))
-    )
+    run = Run(cores=1, cache=cache, progress=lambda *_: lambda *done: told.append(done))
+    first = extract(utterances, Moments(), run=run)
     assert told == [(done, 12) for done in range(1, 13)]
     model = Moments()
     assert np.array_equal(extract(utterances[::-1], model, run=Run(cores=1, cache=cache)).vectors, first.vectors[::-1])
@@ -162,14 +160,7 @@ def test_bad_audio_is_named_and_the_rest_is_done_and_stored(utterances, tmp_path
         extract(utterances[:1] * 2, Moments())
 
 
-CARD = {
-    "file": "m.onnx",
-    "sample_rate": 16000,
-    "dim": 80,
-    "front_end": "kaldi-fbank",
-    "input": "feats",
-    "output": "embedding",
-}
+CARD = {**onnx_card, "file": "m.onnx"}
 
 
 @pytest.mark.parametrize("batch", [1, "N"])

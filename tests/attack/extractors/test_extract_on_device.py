@@ -54,9 +54,8 @@ def test_torch_gives_the_vectors_of_onnxruntime(utterances, tmp_path, crops):
     assert transform.calls == len(utterances)
     network = device_network(extractor)
     for _ in range(2):  # features of the second pass come from the store
-        far = extract_on_device(
-            utterances, extractor, network, transform=transform, run=Run(cores=1, cache=tmp_path, device="cpu")
-        )
+        run = Run(cores=1, cache=tmp_path, device="cpu")
+        far = extract_on_device(utterances, extractor, network, transform=transform, run=run)
         assert (1.0 - cosines(near.vectors, far.vectors)).max() < TOLERANCE
         assert transform.calls == 2 * len(utterances)
     assert far.ids.tolist() == near.ids.tolist()

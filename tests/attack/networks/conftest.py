@@ -1,7 +1,5 @@
 """Small networks with random weights, for all that does not need real ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

@@ -1,9 +1,5 @@
 """Published encoders: the networks give what onnxruntime gives with the same file."""
 
-from __future__ import annotations
-
-import copy
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +15,6 @@ soundfile = pytest.importorskip("soundfile")
 from tests.effort import FULL, slow  # noqa: E402
 from zeroevidence.attack.extractors.families import OnnxExtractor, read_card  # noqa: E402
 from zeroevidence.attack.networks import load_onnx  # noqa: E402
-from zeroevidence.attack.networks.onnx_layers import save_onnx  # noqa: E402
 
 FEW = [0, 1, -2, -1]  # utterances of other lengths, the longest and the shortest among them
 
@@ -37,10 +32,8 @@ class Model:
 @pytest.fixture(scope="module", params=["campplus_zh_en", pytest.param("ecapa_voxceleb", marks=slow)])
 def model(shared: Path, request: pytest.FixtureRequest) -> Model:
     extractor = OnnxExtractor(read_card(shared / "models" / "cards.json", request.param))
-    waves = [
-        soundfile.read(one, dtype="float32")[0]
-        for one in sorted((shared / "speechocean").glob("*/*.flac"))[:: 250 if FULL else 600]
-    ]
+    files = sorted((shared / "speechocean").glob("*/*.flac"))[:: 250 if FULL else 600]
+    waves = [soundfile.read(one, dtype="float32")[0] for one in files]
     waves.append(np.concatenate(waves)[: (12 if FULL else 5) * 16_000])  # up to six segments of CAM++
     feats = [extractor.features(wave) for wave in waves]
     network = load_onnx(extractor.card.file)
@@ -73,27 +66,3 @@ def test_padded_batches(model):
     feats, lengths = padded([model.feats[place] for place in FEW])
     with torch.no_grad():
         assert cosines(model.network(feats, lengths).numpy(), model.vectors[FEW]).min() > 0.999999
-
-
-@slow
-def test_after_training_it_is_an_extractor_again(model, tmp_path):
-    network = copy.deepcopy(model.network)
-    feats, lengths = padded(model.feats[:3])
-    optimiser = torch.optim.Adam(network.parameters(), lr=1e-5)
-    network(feats, lengths).square().mean().backward()
-    optimiser.step()
-    for (name, new), old in zip(network.named_parameters(), model.network.parameters(), strict=True):
-        assert torch.equal(new, old) is not new.requires_grad, name
-
-    path = tmp_path / "trained.onnx"
-    save_onnx(network, path)
-    front_end = model.extractor.card.front_end
-    card = {"file": path.name, "sample_rate": 16_000, "dim": 192, "front_end": front_end}
-    path.with_suffix(".json").write_text(json.dumps(card | {"input": "feats", "output": "embedding"}))
-    extractor = OnnxExtractor(read_card(path))
-    assert extractor.batched
-    few = [model.feats[place] for place in FEW]
-    written = np.concatenate([extractor.forward(one[None]) for one in few])
-    assert cosines(written, alone(network, few)).min() > 0.99999
-    assert cosines(alone(load_onnx(path), few), written).min() > 0.999999
-    assert cosines(written, model.vectors[FEW]).max() < 0.99999

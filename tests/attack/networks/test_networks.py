@@ -1,7 +1,5 @@
 """From ONNX files into networks and back."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -11,11 +9,7 @@ onnxruntime = pytest.importorskip("onnxruntime")
 
 from tests.effort import slow  # noqa: E402
 from zeroevidence.attack.networks import ARCHITECTURES, load_onnx, recognise  # noqa: E402
-from zeroevidence.attack.networks.onnx_layers import (  # noqa: E402
-    halved,
-    read_layers,
-    save_onnx,
-)
+from zeroevidence.attack.networks.onnx_layers import halved, read_layers, save_onnx  # noqa: E402
 from zeroevidence.errors import InputError  # noqa: E402
 
 
@@ -30,9 +24,8 @@ def features(*shape, seed=0):
 
 
 # What is written is rounded in the same way whatever the network.
-some_architectures = pytest.mark.parametrize(
-    "architecture", ["campplus", pytest.param("ecapa", marks=slow)], indirect=True
-)
+ARCHITECTURES_TRIED = ["campplus", pytest.param("ecapa", marks=slow)]
+some_architectures = pytest.mark.parametrize("architecture", ARCHITECTURES_TRIED, indirect=True)
 
 
 @pytest.mark.parametrize("half", [True, False])

@@ -1,7 +1,5 @@
 """The networks themselves: padding, the two parts, gradients, modes, precision."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np

@@ -15,10 +15,7 @@ pytest.importorskip("onnxruntime")
 from tests.small_encoder import DIM  # noqa: E402
 from zeroevidence.attack.encoders import find_card  # noqa: E402
 from zeroevidence.attack.extractors import load_extractor  # noqa: E402
-from zeroevidence.attack.onnx_cards import (  # noqa: E402
-    read_card,
-    shared_people,
-)
+from zeroevidence.attack.onnx_cards import read_card, shared_people  # noqa: E402
 from zeroevidence.attack.training import TrainingSettings  # noqa: E402
 from zeroevidence.attack.training.attacker import AttackerOptions, train_attacker  # noqa: E402
 from zeroevidence.attack.training.features import read_features  # noqa: E402
@@ -47,9 +44,8 @@ QUICK = TrainingSettings(epochs=2, look=1, batch=8, crop=30)
 
 
 def train(corpus, folder, settings=QUICK, *, on_epoch=ignore_epoch, step=None, cores=2, say=silent, **options):
-    run = Run(
-        settings.seed, cores=cores, progress=no_progress if step is None else lambda *_: step, say=say, device="cpu"
-    )
+    progress = no_progress if step is None else lambda *_: step
+    run = Run(settings.seed, cores=cores, progress=progress, say=say, device="cpu")
     return train_attacker(corpus, folder, AttackerOptions(settings=settings, **options), on_epoch=on_epoch, run=run)
 
 

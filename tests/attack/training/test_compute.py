@@ -8,10 +8,7 @@ pytest.importorskip("safetensors")
 
 from zeroevidence.attack.encoders import find_encoder  # noqa: E402
 from zeroevidence.attack.networks import load_onnx  # noqa: E402
-from zeroevidence.attack.training import (  # noqa: E402
-    TrainingSettings,
-    loop,
-)
+from zeroevidence.attack.training import TrainingSettings, loop  # noqa: E402
 from zeroevidence.attack.training.features import FrameSet, TrainingFrames  # noqa: E402
 
 

@@ -9,19 +9,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tests.effort import slow, spread  # noqa: E402
-from zeroevidence.attack.training import (  # noqa: E402
-    SCOPES,
-    TrainingSettings,
-    compute,
-    crops,
-)
+from zeroevidence.attack.training import SCOPES, TrainingSettings, compute, crops  # noqa: E402
 from zeroevidence.attack.training.features import FrameSet, TrainingFrames  # noqa: E402
-from zeroevidence.attack.training.loop import (  # noqa: E402
-    AngularMargin,
-    TrainingRun,
-    estimate_seconds,
-    train,
-)
+from zeroevidence.attack.training.loop import AngularMargin, TrainingRun, estimate_seconds, train  # noqa: E402
 from zeroevidence.errors import InputError, UsageError  # noqa: E402
 from zeroevidence.run import Run  # noqa: E402
 
@@ -165,9 +155,8 @@ def test_what_does_not_fit_into_memory_is_taken_in_halves_to_the_same_end(data, 
     parts = train(Small(), data, settings, run=replace(CPU, say=said.append))
     np.testing.assert_allclose(weights(parts.network), weights(whole.network), atol=2e-5)
     assert [one.loss for one in parts.epochs[1:]] == pytest.approx([one.loss for one in whole.epochs[1:]], rel=1e-4)
-    assert said == [
-        f"the memory of the device is too small: {size} utterances at a time from here on" for size in (8, 4, 2)
-    ]
+    words = "the memory of the device is too small: {} utterances at a time from here on"
+    assert said == [words.format(size) for size in (8, 4, 2)]
 
 
 @pytest.mark.parametrize("scope", spread([*SCOPES], quick=1))

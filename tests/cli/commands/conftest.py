@@ -1,7 +1,5 @@
 """Files of the field, given to commands in this process."""
 
-import json
-
 import pytest
 
 QUICK = ("--intervals", 0, "--null", 0)
@@ -22,9 +20,7 @@ def put(tmp_path, monkeypatch):
 @pytest.fixture
 def eer(run):
     def measured(*arguments):
-        code, out, err = run("evaluate", *arguments, *QUICK, "-f", "json")
-        assert code == 0, err
-        return json.loads(out)["rows"][0]["metrics"]["eer"]["value"]
+        return run.rows("evaluate", *arguments, *QUICK)[0]["metrics"]["eer"]["value"]
 
     return measured
 

@@ -19,16 +19,13 @@ def speech(tmp_path):
 
 
 def test_the_card_is_printed_and_the_folder_written(run, speech, tmp_path):
-    code, printed, err = run("anonymise", speech, "-o", tmp_path / "out", "--protect", "mcadams:0.7", "--workers", 1)
-    assert code == 0, err
+    printed, _ = run.well("anonymise", speech, "-o", tmp_path / "out", "--protect", "mcadams:0.7", "--workers", 1)
     assert printed.startswith("protector      mcadams:0.7\n")
     assert "release        2 recordings; rates kept, formats kept;" in printed
     assert (tmp_path / "out" / "ada" / "ada1.wav").is_file()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"), [(("--protect", "shout"), "unknown voice protector 'shout'"), ((), "--protect")]
-)
+@pytest.mark.parametrize(("arguments", "message"), [(("--protect", "shout"), "protector 'shout'"), ((), "--protect")])
 def test_wrong_requests_are_usage_errors(run, speech, tmp_path, arguments, message):
     code, _, err = run("anonymise", speech, "-o", tmp_path / "out", *arguments)
     assert code == 2
@@ -66,12 +63,9 @@ def test_refused_recordings_get_a_line_and_are_no_problem_later_but_missing_ones
     code, printed, err = run("anonymise", speech, "-o", out, "--protect", "mcadams")
     assert (code, "2 recordings, 1 refused" in printed) == (3, True)
     assert err.splitlines()[0] == f"{speech / 'bob' / 'still.wav'}: silent: no sample above -80 dB"
-    assert err.splitlines()[-1] == (
-        f"{out}: 1 of 3 recordings was refused and left out, as protector.json lists; what helps: other files in their "
-        "place, and the same command (1 recording)"
-    )
-    code, listed, _ = run("doctor", "--corpus", speech, "--anonymised", out)
-    assert code == 0
+    said = f"{out}: 1 of 3 recordings was refused and left out, as protector.json lists; what helps: other files"
+    assert err.splitlines()[-1] == f"{said} in their place, and the same command (1 recording)"
+    listed, _ = run.well("doctor", "--corpus", speech, "--anonymised", out)
     assert f"note: {out}: 1 of 3 recordings was refused by the protection" in listed
     assert "still.wav" not in listed
     assert run("utility", "--corpus", speech, "--anonymised", out)[0] == 0

@@ -9,6 +9,7 @@ from scipy.signal import lfilter
 
 from tests.effort import slow
 from tests.spectrum import Spectrum
+from tests.speech import write_voices
 from zeroevidence.attack.training import TrainingSettings
 from zeroevidence.data.seals import make_keys
 from zeroevidence.errors import UsageError
@@ -17,24 +18,10 @@ from zeroevidence.report.verdict import verdict
 
 soundfile = pytest.importorskip("soundfile")
 
-RATE = 16_000
-
 
 @pytest.fixture
 def corpus(tmp_path):
-    """Eighteen people with a voice each, four utterances."""
-    rng = np.random.default_rng(0)
-    time = np.arange(RATE // 4) / RATE
-    for speaker in range(18):
-        folder = tmp_path / "speech" / f"p{speaker:02d}"
-        folder.mkdir(parents=True)
-        pitch = 90 + 9 * speaker
-        tilt = rng.uniform(0.4, 0.9)
-        for utterance in range(4):
-            harmonics = sum(tilt**h * np.sin(2 * np.pi * pitch * h * time + rng.uniform(0, 6)) for h in range(1, 9))
-            wave = 0.1 * harmonics + 0.01 * rng.normal(size=len(time))
-            soundfile.write(folder / f"p{speaker:02d}_{utterance}.wav", wave, RATE)
-    return tmp_path / "speech"
+    return write_voices(tmp_path / "speech", 18)
 
 
 @pytest.fixture
@@ -52,8 +39,7 @@ def test_the_ignorant_calibrate_on_what_they_have_where_asked(
     run, corpus, encoder, tmp_path, without_figures, calibrate_on
 ):
     given = ("--attacker", "ignorant", "--calibrate-on", calibrate_on)
-    code, _, err = run("audit", corpus, "--protect", "mcadams", "-o", tmp_path / "out", *QUICK, *given)
-    assert code == 0, err
+    run.well("audit", corpus, "--protect", "mcadams", "-o", tmp_path / "out", *QUICK, *given)
     card = json.loads((tmp_path / "out" / "attackers.json").read_text())[-1]
     assert card["name"] == "ignorant (enrolment original, trained on original)"
     tried = "anonymised" if calibrate_on == "matched" else "original"
@@ -61,17 +47,13 @@ def test_the_ignorant_calibrate_on_what_they_have_where_asked(
 
 
 def test_who_has_no_trained_encoder_is_refused_before_anything_is_read(run, corpus, encoder, tmp_path):
-    code, _, err = run(
-        "audit", corpus, "--protect", "mcadams", "-o", tmp_path / "out", *QUICK, "--attacker", "semi-informed"
-    )
-    assert code == 2
-    assert "semi-informed: an attacker with an encoder that was trained on anonymised speech" in err
+    asked = ("audit", corpus, "--protect", "mcadams", "-o", tmp_path / "out", *QUICK, "--attacker", "semi-informed")
+    run.fails(2, "semi-informed: an attacker with an encoder that was trained on anonymised speech", *asked)
 
 
 def test_audit_from_audio_to_results(run, corpus, encoder, tmp_path, without_figures):
     out = tmp_path / "out"
-    code, printed, err = run("audit", corpus, "--protect", "mcadams", "-o", out, *QUICK)
-    assert code == 0, err
+    printed, err = run.well("audit", corpus, "--protect", "mcadams", "-o", out, *QUICK)
     document = json.loads((out / "result.json").read_text())
     attackers = [row["about"]["threat"]["name"] for row in document["rows"]]
     assert attackers == ["unprotected", "random", "ignorant", "lazy-informed", "backend-informed"]
@@ -93,8 +75,7 @@ def test_audit_from_audio_to_results(run, corpus, encoder, tmp_path, without_fig
     size = sum(path.stat().st_size for path in (out / "cache").rglob("*") if path.is_file())
     assert [path.name for path in (out / "cache").iterdir()] == ["vectors"]  # protected speech is gone
     assert f"cache: {size / 1e6:.1f} MB, which `zeroevidence cache {out / 'cache'} --clean` removes" in err
-    code, _, err = run("audit", corpus, "--protect", "mcadams", "-o", out, *QUICK)
-    assert (code, "--overwrite" in err) == (2, True)
+    run.fails(2, "--overwrite", "audit", corpus, "--protect", "mcadams", "-o", out, *QUICK)
 
 
 def test_the_card_of_anonymised_speech_is_read(run, corpus, encoder, tmp_path, without_figures):
@@ -104,8 +85,7 @@ def test_the_card_of_anonymised_speech_is_read(run, corpus, encoder, tmp_path, w
     least = ("--intervals", 0, "--null", 0, "--backend", "cosine", "--attacker", "ignorant")
     private, public = make_keys(tmp_path)
     sealed = ("-o", tmp_path / "out", "--seal", private, "--verbose")
-    code, printed, err = run("audit", corpus, "--anonymised", protected, *sealed, *least)
-    assert code == 0, err
+    printed, _ = run.well("audit", corpus, "--anonymised", protected, *sealed, *least)
     assert run("doctor", "--seal", public, tmp_path / "out") == (0, f"{tmp_path / 'out'}: ok\n", "")
     assert "protector      mcadams-random" in printed
     assert "release        72 recordings" in printed
@@ -124,8 +104,7 @@ def test_the_card_of_anonymised_speech_is_read(run, corpus, encoder, tmp_path, w
 @slow
 def test_few_people_are_cross_validated_and_embedded_once(run, corpus, encoder, tmp_path, without_figures):
     named = ("-o", tmp_path / "out", "--cache", tmp_path / "kept", "--workers", 1)
-    code, _, err = run("audit", corpus, "--protect", "mcadams", *named, *QUICK[:-2])
-    assert code == 0, err
+    _, err = run.well("audit", corpus, "--protect", "mcadams", *named, *QUICK[:-2])
     assert (tmp_path / "kept" / "protected").is_dir()  # another audit may need it
     assert "18 people in 3 folds, dealt 5 times (--splits), so attackers learn 15 times" in err
     assert encoder.calls == 2 * 18 * 4
@@ -146,10 +125,8 @@ def test_folder_of_an_external_anonymiser(run, corpus, encoder, tmp_path, withou
             target.parent.mkdir(parents=True, exist_ok=True)
             soundfile.write(target, gain * wave[::-1], rate)
     folders = "--anonymised", protected, "--anonymised", again
-    code, printed, err = run(
-        "audit", corpus, *folders, "-o", tmp_path / "out", "--verbose", *QUICK, "--attacker", "lazy-informed"
-    )
-    assert code == 0, err
+    more = ("-o", tmp_path / "out", "--verbose", *QUICK, "--attacker", "lazy-informed")
+    printed, err = run.well("audit", corpus, *folders, *more)
     assert "anonymised: its files have '_anon' behind the names of the originals, and count as theirs" in err
     assert "run 2 times on the speech" in " ".join(printed.split())
     assert any("alid_over_draws" in row.curves for row in read_results(tmp_path / "out"))
@@ -177,7 +154,7 @@ def test_doctor_looks_at_a_corpus(run, corpus):
     assert run("doctor", "--corpus", corpus) == (0, f"{corpus}: ok\n", "")
     lonely = corpus / "zz"
     lonely.mkdir()
-    soundfile.write(lonely / "zz_0.wav", np.zeros(4000), RATE)
+    soundfile.write(lonely / "zz_0.wav", np.zeros(4000), 16_000)
     (corpus / "p00" / "p00_0.wav").write_bytes(b"no audio")
     soundfile.write(corpus / "p01" / "p01_0.wav", 0.1 * np.random.default_rng(0).normal(size=(4000, 2)), 8000)
     code, out, err = run("doctor", "--corpus", corpus)
@@ -200,8 +177,7 @@ def test_utility_of_the_speech_itself(run, corpus, encoder, tmp_path, without_fi
         soundfile.write(tmp_path / "anonymised" / path.parent.name / path.name, wave, rate)
     quick = ("--effort", "quick", "--folds", 0, "--intervals", 20, "--null", 0, "-o", tmp_path / "out")
     heard = ("--transcripts", tmp_path / "text", "--recogniser", f"{sys.executable} {tmp_path / 'hear.py'} {{list}}")
-    code, printed, err = run("audit", corpus, "--anonymised", tmp_path / "anonymised", "--pitch", *heard, *quick)
-    assert code == 0, err
+    printed, _ = run.well("audit", corpus, "--anonymised", tmp_path / "anonymised", "--pitch", *heard, *quick)
     assert {"WER [%]", "length difference [%]"} <= {line.split("  ")[0] for line in printed.splitlines()}
     words = {row.about.speech: float(row["wer"]) for row in read_results(tmp_path / "out") if "wer" in row}
     assert words == {"original": 0.5, "anonymised": 0.5}

@@ -27,8 +27,7 @@ def output(tmp_path):
 
 
 def kinds(run, *arguments):
-    code, out, _ = run("cache", *arguments, "-f", "json")
-    assert code == 0
+    out, _ = run.well("cache", *arguments, "-f", "json")
     return {record["kind"]: record for record in json.loads(out)["kinds"]}
 
 
@@ -44,18 +43,13 @@ def test_kinds_are_counted(run, output, monkeypatch):
     empty.write_bytes(b"")
     os.utime(empty, (0, 0))
     (cut.parent / f"{TEMPORARY_PREFIX}x").write_bytes(b"part")
-    code, out, _ = run("cache", output)
-    assert code == 0
+    out, _ = run.well("cache", output)
     lines = {line.split()[0]: line.split() for line in out.splitlines() if line.strip()}
     assert lines["features"][1:5] == ["2", "0.0", "1970-01-01", "00:00"]
     assert lines["features"][-2:] == ["2", "1"]
     found = kinds(run, output)
-    assert {kind: record["entries"] for kind, record in found.items()} == {
-        "checkpoints": 1,
-        "encoders": 1,
-        "features": 2,
-        "vectors": 4,
-    }
+    entries = {kind: record["entries"] for kind, record in found.items()}
+    assert entries == {"checkpoints": 1, "encoders": 1, "features": 2, "vectors": 4}
     assert found["vectors"]["bytes"] == sum(path.stat().st_size for path in store.folder.glob("vectors/*/*"))
     assert [found["features"][name] for name in ("damaged", "unfinished")] == [2, 1]
     assert set(kinds(run, output, "--kind", "vectors")) == {"vectors"}
@@ -68,8 +62,7 @@ def test_nothing_but_the_cache_is_removed(run, output):
     (objects / KEYS[0][2:]).write_text("precious")
     assert set(kinds(run, output, "--clean", "--kind", "vectors", "--kind", "encoders")) == {"vectors", "encoders"}
     assert set(kinds(run, output / "cache")) == {"checkpoints", "features"}
-    code, out, _ = run("cache", output, "--clean")
-    assert code == 0
+    out, _ = run.well("cache", output, "--clean")
     assert out.endswith(f"{output}: 0.0 MB removed\n")
     assert left(output) == ["cache/mine.txt", f"objects/ab/{KEYS[0][2:]}", "result.json"]
     assert sorted(path.name for path in output.parent.iterdir()) == ["out"]
@@ -99,10 +92,8 @@ def test_what_is_no_cache_is_refused(run, output, tmp_path):
         for clean in ((), ("--clean",)):
             code, out, err = run("cache", tmp_path / name, *clean)
             assert (code, out) == (3, "")
-            assert err.splitlines() == [
-                f"{tmp_path / name}: holds no cache; expected that of an audit, or the output of a command that was "
-                "interrupted"
-            ]
+            words = "holds no cache; expected that of an audit, or the output of a command that was interrupted"
+            assert err == f"{tmp_path / name}: {words}\n"
     code, _, err = run("cache", output, "--kind", "scores")
     assert code == 2
     assert "--kind scores: not in" in err

@@ -32,8 +32,7 @@ def first_number(text, heading):
 @pytest.mark.parametrize("options", [("--intervals", "0", "--null", "0"), pytest.param((), marks=slow)])
 def test_the_papers_numbers_through_every_channel(run, zebra, options, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")  # titles are on one line
-    code, text, _ = run("evaluate", *zebra, *options, "-f", "json")
-    assert code == 0
+    text, _ = run.well("evaluate", *zebra, *options, "-f", "json")
     row = json.loads(text)["rows"][0]["metrics"]
     assert {name: f"{row[name]['value']:.2f}" for name in PAPER} == PAPER
     assert row["tag"]["value"] == "C"
@@ -45,8 +44,7 @@ def test_the_papers_numbers_through_every_channel(run, zebra, options, monkeypat
     _, text, _ = run("evaluate", *zebra, *options, "--verbose")
     assert first_number(text, "D_ECE [bit]") == f"{python['d_ece'].value:.4f}"
     assert first_number(text, "worst case [log10 LR]") == f"{python['worst_case'].value:.4f}"
-    assert first_number(text, "tag") == "C"
-    assert first_number(text, "ROCCH-EER [%]") == "7.17"
+    assert (first_number(text, "tag"), first_number(text, "ROCCH-EER [%]")) == ("C", "7.17")
 
     for format in ("md", "latex"):
         _, text, _ = run("evaluate", *zebra, *options, "-f", format, "--measure", "d_ece", "--measure", "tag")
@@ -66,9 +64,8 @@ def test_the_challenges_tables(run, shared):
     files = [home / "samegender_f0orig" / f"{row['enrol_trial']}_{row['sex']}.scores" for row in reversed(wanted)]
     keys = [word for row in reversed(wanted) for word in ("--key", home / f"trials_{row['sex']}")]
     options = ("--voiceprivacy", "--intervals", "0", "--null", "0")
-    code, text, _ = run("evaluate", *files, *keys, *options, "-f", "json")
-    assert code == 0
-    found = {(row["labels"]["system"], row["labels"]["sex"]): row for row in json.loads(text)["rows"]}
+    rows = run.rows("evaluate", *files, *keys, *options)
+    found = {(row["labels"]["system"], row["labels"]["sex"]): row for row in rows}
     assert [sex for _, sex in found] == ["f"] * (len(wanted) // 2) + ["m"] * (len(wanted) // 2)
     for row in wanted:
         metrics = found[f"{row['enrol_trial']}_{row['sex']}", row["sex"]]["metrics"]
@@ -84,18 +81,16 @@ def test_the_challenges_preset(run, tmp_path):
         lines = [f"{score} {label}" for label, side in ((1, target), (0, nontarget)) for score in side]
         (tmp_path / f"mine_{sex}.txt").write_text("\n".join(lines))
     files = [tmp_path / f"mine_{sex}.txt" for sex in "mf"]
-    code, text, _ = run("evaluate", *files, "--voiceprivacy", *QUICK, "-f", "md")
-    assert code == 0
+    text, _ = run.well("evaluate", *files, "--voiceprivacy", *QUICK, "-f", "md")
     heading, _, *rows = [line for line in text.splitlines() if line.startswith("|")]
     titles = ("EER", "ROCCH-EER", "min Cllr", "Cllr", "linkability", "D\\_ECE", "worst case", "tag")
     assert [cell.split(" [")[0].strip() for cell in heading.split("|")[4:-1]] == list(titles)
     assert [row.split("|")[1:3] for row in rows] == [[f" mine\\_{sex} ", f" {sex} "] for sex in "fm"]
     linked = ze.linkability(target, nontarget, method="histogram")
     assert f"| {linked:.4f} " in rows[0]
-    code, text, _ = run("evaluate", *files, "--voiceprivacy", *QUICK, "-f", "csv", "--measure", "eer")
+    text, _ = run.well("evaluate", *files, "--voiceprivacy", *QUICK, "-f", "csv", "--measure", "eer")
     assert {line["measure"] for line in csv.DictReader(io.StringIO(text))} == {"eer"}
-    code, _, error = run("evaluate", *files, "--voiceprivacy", "--pool", "sex")
-    assert (code, "expected no --pool" in error) == (2, True)
+    run.fails(2, "expected no --pool", "evaluate", *files, "--voiceprivacy", "--pool", "sex")
 
 
 @pytest.fixture(scope="module")
@@ -128,11 +123,7 @@ def test_estimates_are_a_column_where_asked_for(run, scores):
 
 
 def test_a_lower_level_is_said_and_gives_narrower_intervals(run, scores):
-    rows = {}
-    for level in ("0.95", "0.9"):
-        code, out, _ = run("evaluate", scores, "--level", level, "--null", 0, "-f", "json")
-        assert code == 0
-        (rows[level],) = json.loads(out)["rows"]
+    rows = {level: run.rows("evaluate", scores, "--level", level, "--null", 0)[0] for level in ("0.95", "0.9")}
     assert rows["0.9"]["setup"]["level"] == rows["0.9"]["metrics"]["eer"]["level"] == 0.9
     assert "level" not in rows["0.95"]["setup"]  # the default is not written
     assert ["|level:0.9|" in row["signature"] for row in rows.values()] == [False, True]
@@ -143,11 +134,8 @@ def test_a_lower_level_is_said_and_gives_narrower_intervals(run, scores):
 
 
 def test_row_scaling_is_asked_for_by_name(run, scores):
-    rows = {}
-    for scaling in ("standardise", "none", "auto"):
-        code, out, _ = run("evaluate", scores, "--row-scaling", scaling, "--null", 0, "--intervals", 0, "-f", "json")
-        assert code == 0
-        (rows[scaling],) = json.loads(out)["rows"]
+    quick = ("evaluate", scores, "--null", 0, "--intervals", 0)
+    rows = {scaling: run.rows(*quick, "--row-scaling", scaling)[0] for scaling in ("standardise", "none", "auto")}
     assert rows["none"]["setup"]["search"]["row_scaling"] == "none"
     assert rows["auto"]["setup"]["search"]["row_scaling"].startswith("auto:")
     assert rows["none"]["metrics"]["alid"]["value"] != rows["standardise"]["metrics"]["alid"]["value"]

@@ -52,8 +52,7 @@ def test_adding_listing_checking(run, runs, home, card):
     assert out == f"added mine: {home / 'mine' / 'mine.onnx'}, sha256 {json.loads(card().read_text())['sha256']}\n"
     assert "mine  (added)" in run("models")[1]
     assert run("models", "check")[:2] == (0, "campplus: ok, cosine 1.000000\nmine: ok, cosine 1.000000\n")
-    code, _, err = run("models", "add", MODEL, "--card", card(), "--as", "mine")
-    assert (code, "--overwrite replaces it" in err) == (2, True)
+    run.fails(2, "--overwrite replaces it", "models", "add", MODEL, "--card", card(), "--as", "mine")
 
 
 @pytest.mark.parametrize(

@@ -38,30 +38,23 @@ def test_text_says_what_to_expect(run):
 
 
 def test_json_is_the_same_as_from_python(run):
-    code, out, _ = run(*QUICK, "--leak", "eer=0.25", "-f", "json", "--seed", 4)
-    assert code == 0
+    out, _ = run.well(*QUICK, "--leak", "eer=0.25", "-f", "json", "--seed", 4)
     document = json.loads(out)
     assert (document["schema"], document["kind"]) == ("zeroevidence/plan/4", "simulation")
-    same = ze.plan(
-        12, leak=0.25, measure="eer", run=ze.Run(seed=4), options=ze.PlanOptions(utterances=3, simulations=2)
-    )
+    same = ze.plan(12, leak=0.25, measure="eer", run=ze.Run(4), options=ze.PlanOptions(utterances=3, simulations=2))
     assert out == render_plan(same, "json")
 
 
 def test_a_pilot_is_extrapolated(run, pilot):
-    code, out, _ = run("plan", "--pilot", pilot, "--people", 64)
-    assert code == 0
+    out, _ = run.well("plan", "--pilot", pilot, "--people", 64)
     assert "To expect from 64 people, if the pilot's estimates are the truth" in out
     assert "Extrapolated from a pilot with 16 people (mine)" in " ".join(out.split())
-    code, out, _ = run(
-        "plan", "--pilot", pilot, "--show-at-most", "d_ece=0.3", "--show-at-least", "eer=0.2", "-f", "csv"
-    )
-    assert code == 0
+    asked = ("plan", "--pilot", pilot, "--show-at-most", "d_ece=0.3", "--show-at-least")
+    out, _ = run.well(*asked, "eer=0.2", "-f", "csv")
     lines = {line["measure"]: line for line in csv.DictReader(io.StringIO(out))}
     assert int(lines["d_ece"]["needed_people"]) >= 10
     assert lines["alid"]["needed_people"] == ""
-    code, out, _ = run("plan", "--pilot", pilot, "--show-at-most", "d_ece=0.3", "--show-at-least", "eer=0.49")
-    assert code == 0
+    out, _ = run.well(*asked, "eer=0.49")
     words = " ".join(out.split())
     assert "To show that D_ECE is at most 0.3 bit with a probability of 80 % takes about" in words
     assert "No number of people will show that EER is at least 49 %: in the pilot it is not" in words

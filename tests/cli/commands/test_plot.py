@@ -22,14 +22,10 @@ pytest.importorskip("matplotlib")
 def result(tmp_path_factory):
     """A file with two rows."""
     rng = np.random.default_rng(0)
-    rows = [
-        ze.evaluate(
-            ze.Scores(rng.normal(shift, 1, 50), rng.normal(0, 1, 200)),
-            labels={"system": name, "attacker": "lazy (x)"},
-            options=Options(intervals=0, null=0),
-        )
-        for name, shift in (("a", 1.0), ("b", 3.0))
-    ]
+    options, rows = Options(intervals=0, null=0), []
+    for name, shift in (("a", 1.0), ("b", 3.0)):
+        scores = ze.Scores(rng.normal(shift, 1, 50), rng.normal(0, 1, 200))
+        rows.append(ze.evaluate(scores, labels={"system": name, "attacker": "lazy (x)"}, options=options))
     path = tmp_path_factory.mktemp("results") / "result.json"
     path.write_text(to_json(rows))
     return path
@@ -72,24 +68,20 @@ def test_bars_of_plain_score_files_are_sorted_by_a_label(run, tmp_path):
             files.append(tmp_path / f"{system}{sides}.scores")
             classes = ((1, rng.normal(gap, 1.0, 60)), (0, rng.normal(0.0, 1.0, 200)))
             files[-1].write_text("".join(f"{score} {label}\n" for label, scores in classes for score in scores))
-    labels = [f"--label=attacker={file.stem[2:]}" for file in files] + [
-        f"--label=system={file.stem[:2]}" for file in files
-    ]
+    labels = [f"--label=attacker={file.stem[2:]}" for file in files]
+    labels += [f"--label=system={file.stem[:2]}" for file in files]
     result = tmp_path / "six.json"
     assert run("evaluate", *files, *labels, "--intervals", 0, "--null", 0, "-f", "json", "-o", result)[0] == 0
-    assert [row["labels"] for row in json.loads(result.read_text())["rows"]] == [
-        {"system": file.stem[:2], "attacker": file.stem[2:]} for file in files
-    ]
+    expected = [{"system": file.stem[:2], "attacker": file.stem[2:]} for file in files]
+    assert [row["labels"] for row in json.loads(result.read_text())["rows"]] == expected
     for sort, first in (("oa", "b2"), ("oo", "b1")):
         target = tmp_path / "bars.svg"
-        code, _, err = run("plot", "bars", result, "--y", "linkability", "--sort", sort, "-o", target, "--overwrite")
-        assert code == 0, err
+        run.well("plot", "bars", result, "--y", "linkability", "--sort", sort, "-o", target, "--overwrite")
         drawn = target.read_text().replace("<!-- ", ">")
         assert (drawn.index(">b1") < drawn.index(">b2")) == (first == "b1")
-    code, _, err = run("evaluate", *files, "--label", "speaker=ann")
-    assert (code, "label 'speaker=ann': expected NAME=VALUE with NAME one of system" in err) == (2, True)
-    code, _, err = run("evaluate", result, "--label", "sex=f")
-    assert (code, "--label is for score files" in err) == (2, True)
+    words = "label 'speaker=ann': expected NAME=VALUE with NAME one of system"
+    run.fails(2, words, "evaluate", *files, "--label", "speaker=ann")
+    run.fails(2, "--label is for score files", "evaluate", result, "--label", "sex=f")
 
 
 def test_folder_rows_and_labels(run, result, tmp_path):
@@ -109,13 +101,11 @@ def test_folder_rows_and_labels(run, result, tmp_path):
 
 
 def test_list_and_help_have_all_kinds_and_their_options(run, result):
-    all_kinds, drawable = (
-        [line.split()[0] for line in run("plot", "--list", *results)[1].splitlines()] for results in ((), (result,))
-    )
+    lists = (run("plot", "--list", *results)[1].splitlines() for results in ((), (result,)))
+    all_kinds, drawable = ([line.split()[0] for line in lines] for lines in lists)
     assert all_kinds == list(KINDS)
     assert ("ece" in drawable, "people" in drawable) == (True, False)
-    code, out, _ = run("plot", "--help")
-    assert code == 0
+    out, _ = run.well("plot", "--help")
     options = {name: option for kind in KINDS.values() for name, option in kind.options.items() if name != "hide"}
     for name, option in options.items():
         assert f"--{name}{'' if option.type is bool else ' VALUE'}" in out
@@ -127,8 +117,7 @@ def test_rows_without_the_data_are_left_out_and_said(run, result, tmp_path):
     del document["rows"][1]["curves"]
     part = tmp_path / "part.json"
     part.write_text(json.dumps(document))
-    code, _, err = run("plot", "ece", part, "-o", tmp_path / "f.svg")
-    assert code == 0
+    _, err = run.well("plot", "ece", part, "-o", tmp_path / "f.svg")
     assert "1 of 2 rows have no data for ece" in err
 
 
@@ -175,15 +164,10 @@ def test_mistakes_get_one_line_and_a_code(run, result, tmp_path):
 @slow
 def test_a_home_that_cannot_be_written_is_not_mentioned(result, tmp_path):
     nowhere = {"HOME": "/dev/null/home", "XDG_CONFIG_HOME": "", "XDG_CACHE_HOME": "", "MPLCONFIGDIR": ""}
+    environment = {**os.environ, **nowhere}
     for arguments in (("plot", "det", result, "-o", "det.svg"), ("report", result, "-o", "report.html")):
-        ended = subprocess.run(
-            [sys.executable, "-m", "zeroevidence", *arguments],
-            cwd=tmp_path,
-            env={**os.environ, **nowhere},
-            capture_output=True,
-            text=True,
-            timeout=600.0,
-        )
+        command = [sys.executable, "-m", "zeroevidence", *arguments]
+        ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600.0)
         assert ended.returncode == 0, ended.stderr
         assert "cache" not in ended.stderr.lower()
         assert "mkdir" not in ended.stderr
@@ -191,17 +175,10 @@ def test_a_home_that_cannot_be_written_is_not_mentioned(result, tmp_path):
 
 def test_of_many_attempts_the_best_of_each_kind_are_drawn(run, tmp_path):
     rng = np.random.default_rng(0)
-    threat = find_attacker("lazy-informed")
-    rows = [
-        ze.evaluate(
-            rng.normal(0.2 * number, 1, 30),
-            rng.normal(0, 1, 60),
-            labels={"system": "a", "backend": f"b{number}"},
-            about=ze.About.against(threat),
-            options=ze.Options(intervals=0, null=0),
-        )
-        for number in range(9)
-    ]
+    about, options, rows = ze.About.against(find_attacker("lazy-informed")), Options(intervals=0, null=0), []
+    for number in range(9):
+        scores, labels = ze.Scores(rng.normal(0.2 * number, 1, 30), rng.normal(0, 1, 60)), {"system": "a"}
+        rows.append(ze.evaluate(scores, labels=labels | {"backend": f"b{number}"}, about=about, options=options))
     (tmp_path / "many.json").write_text(to_json(rows))
     few = "drawn: 1 of 9 rows, the best attackers of each kind; --row and --where draw others"
     for kind, rows, said in (("histogram", (), True), ("bars", (), False), ("histogram", ("--row", 1), False)):

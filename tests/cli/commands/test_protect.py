@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from functools import partial
 from typing import NamedTuple
@@ -78,19 +76,15 @@ def test_what_a_release_says(files, protect):
     np.savez(files / "unnamed.npz", vectors=data["vectors"])
     for noise in ("0", "1"):
         model = f"noise{noise}"
-        assert (
-            protect("fit", "train.npz", *SEX, "--protector", "leace", "--set", f"noise={noise}", "-o", model).exit_code
-            == 0
-        )
+        fit = ("fit", "train.npz", *SEX, "--protector", "leace", "--set", f"noise={noise}", "-o", model)
+        assert protect(*fit).exit_code == 0
         named = protect("apply", model, "other.npz", "-o", f"named{noise}.npz").stderr
         people = len(np.unique(data["speaker"]))
         assert (f"noise was drawn once for each of {people} people" in named) == (noise == "1")
         assert "tell more" not in named
         unnamed = protect("apply", model, "unnamed.npz", "-o", f"unnamed{noise}.npz").stderr
-        assert (
-            "people are not named: each vector is protected by itself, and many vectors of one person tell more"
-            in unnamed
-        )
+        words = "people are not named: each vector is protected by itself, and many vectors of one person tell more"
+        assert words in unnamed
 
 
 def test_fit_apply_evaluate_plot_and_report(files, protect, run, without_figures):
@@ -123,10 +117,8 @@ def test_the_published_flow_is_evaluated_beside_a_second_attribute(files, protec
     assert protect(*asked, "--paper", "-o", "paper.json").exit_code == 0
     usual, paper = (read_results(files / f"{name}.json") for name in ("usual", "paper"))
     assert {row.about.attribute for row in usual} == {"sex", "accent"}
-    curves = [
-        next(row.curves["mu_over_epochs"].y for row in rows if row.curves.get("mu_over_epochs"))
-        for rows in (usual, paper)
-    ]
+    drawn = ([row.curves.get("mu_over_epochs") for row in rows] for rows in (usual, paper))
+    curves = [next(filter(None, each)).y for each in drawn]
     assert curves[0][0] != curves[1][0] == 10.0
     assert len(curves[1]) == 3
 

@@ -24,23 +24,20 @@ def sample():
 @pytest.fixture
 def result(run, sample, tmp_path):
     path = tmp_path / "result.json"
-    code, _, err = run("evaluate", sample.scores, "--key", sample.key, *QUICK, "-f", "json", "-o", path)
-    assert code == 0, err
+    run.well("evaluate", sample.scores, "--key", sample.key, *QUICK, "-f", "json", "-o", path)
     return path
 
 
 def test_two_files_to_a_report(run, sample, tmp_path, without_figures):
     out = tmp_path / "report.html"
-    code, _, err = run("report", sample.scores, "--key", sample.key, *QUICK, "-o", out)
-    assert code == 0, err
+    run.well("report", sample.scores, "--key", sample.key, *QUICK, "-o", out)
     text = out.read_text(encoding="utf-8")
     assert text.startswith("<!DOCTYPE html>")
     assert 'id="verdict"' in text
     assert str(tmp_path) not in text
     assert str(Path(sample.scores).parent) not in text
     assert "zeroevidence report aa.scores --key trials" in text
-    code, _, err = run("report", sample.scores, "--key", sample.key, *QUICK, "-o", out)
-    assert (code, "--overwrite" in err) == (2, True)
+    run.fails(2, "--overwrite", "report", sample.scores, "--key", sample.key, *QUICK, "-o", out)
 
 
 def test_a_result_is_rendered_without_computing(run, result, tmp_path, without_figures):
@@ -83,8 +80,7 @@ def test_audit_folder_with_cards(run, tmp_path, without_figures):
         *("scores.npz", "trials.csv", "speakers.csv", "attackers.json", "protector.json", "summary.txt", "result.json")
     ]
     out = tmp_path / "report.html"
-    code, _, err = run("report", home, "-o", out)
-    assert code == 0, err
+    run.well("report", home, "-o", out)
     text = out.read_text(encoding="utf-8")
     assert "The attacker that counts: " in text
     assert text.count("The protector: ") == 1
@@ -108,13 +104,9 @@ def test_comparison(run, tmp_path, without_figures):
     keys = [f"e{i % 10} t{i} {'target' if i % 10 == i // 10 % 10 else 'nontarget'}" for i in range(200)]
     (tmp_path / "key").write_text("\n".join(keys) + "\n")
     made = tmp_path / "comparison.json"
-    code, _, err = run(
-        *("compare", tmp_path / "a.scores", tmp_path / "b.scores", "--key", tmp_path / "key"),
-        *("--intervals", 20, "--measure", "eer", "-f", "json", "-o", made),
-    )
-    assert code == 0, err
-    code, out, err = run("report", made)
-    assert code == 0, err
+    files = (tmp_path / "a.scores", tmp_path / "b.scores", "--key", tmp_path / "key")
+    run.well("compare", *files, "--intervals", 20, "--measure", "eer", "-f", "json", "-o", made)
+    out, _ = run.well("report", made)
     assert "b discloses less than a" in out
     assert 'id="differences"' in out
 
@@ -137,17 +129,14 @@ def test_a_file_that_is_no_result(run, tmp_path, content, message):
 
 
 def test_options_that_make_no_sense(run, result, sample):
-    code, _, err = run("report", result, "--key", sample.key)
-    assert (code, "finished results" in err) == (2, True)
-    code, _, err = run("report", "missing.txt")
-    assert (code, "no such file" in err) == (3, True)
+    run.fails(2, "finished results", "report", result, "--key", sample.key)
+    run.fails(3, "no such file", "report", "missing.txt")
 
 
 def test_demo_leads_to_a_report(run, tmp_path, monkeypatch, without_figures, shared_demo):
     monkeypatch.setenv("COLUMNS", "120")
     out = tmp_path / "report.html"
-    code, shown, err = run("demo", "--report", out)
-    assert code == 0, err
+    shown, err = run.well("demo", "--report", out)
     assert err.startswith("auditing four protections of bundled speech")
     assert len(shown.splitlines()) <= 40
     text = out.read_text(encoding="utf-8")
@@ -161,5 +150,4 @@ def test_demo_leads_to_a_report(run, tmp_path, monkeypatch, without_figures, sha
 @pytest.mark.parametrize(("missing", "part"), [("jinja2", "report"), ("matplotlib", "report"), ("uvicorn", "web")])
 def test_a_missing_part_is_named(run, result, monkeypatch, missing, part):
     monkeypatch.setitem(sys.modules, missing, None)
-    code, _, err = run(*(("serve",) if part == "web" else ("report", result)))
-    assert (code, f"pip install 'zeroevidence[{part}]'" in err) == (4, True)
+    run.fails(4, f"pip install 'zeroevidence[{part}]'", *(("serve",) if part == "web" else ("report", result)))

@@ -24,10 +24,8 @@ def files(tmp_path):
 
 
 def test_one_row_as_json(run, files):
-    code, out, err = run(
-        *(*TANDEM, "--cm", files / "rawnet.txt", "--asv", files / "asv.txt", "--asv-key", files / "protocol.txt"),
-        *("--intervals", 20, "-f", "json"),
-    )
+    given = ("--cm", files / "rawnet.txt", "--asv", files / "asv.txt", "--asv-key", files / "protocol.txt")
+    code, out, err = run(*TANDEM, *given, "--intervals", 20, "-f", "json")
     assert (code, err) == (0, "")
     document = json.loads(out)
     assert document["schema"] == "zeroevidence/evaluation/3"
@@ -37,18 +35,15 @@ def test_one_row_as_json(run, files):
         "target": 2, "nontarget": 2, "spoof": 2, "cm_bonafide": 2, "cm_spoof": 2, "speakers": 2
     }  # fmt: skip
     assert set(row["metrics"]["tdcf_min"]) == {"value", "unit", "method"}  # two speakers give no interval
-    assert row["metrics"]["cm_eer"]["value"] == 0.5
-    assert row["metrics"]["asv_eer"]["value"] == 0.0
+    assert (row["metrics"]["cm_eer"]["value"], row["metrics"]["asv_eer"]["value"]) == (0.5, 0.0)
     assert row["signature"].startswith("ZE|tandem|preset:2021|form:revised|eer:challenge|attack:all|n:2+2+2|")
     assert "|ci:speaker2|level:0.95|seed:0|data:sha256:" in row["signature"]
 
 
 @pytest.mark.parametrize("form", ["text", "md", "latex", "csv", "json"])
 def test_every_format_has_a_row_for_each_attack(run, files, form):
-    code, out, err = run(
-        *(*TANDEM, "--cm", files / "rawnet.txt", "--asv", files / "asv.txt", "--by", "attack"),
-        *("--preset", "2019", "--intervals", 10, "-f", form, "--signatures"),
-    )
+    given = ("--cm", files / "rawnet.txt", "--asv", files / "asv.txt", "--by", "attack")
+    code, out, err = run(*TANDEM, *given, "--preset", "2019", "--intervals", 10, "-f", form, "--signatures")
     assert (code, err) == (0, "")
     assert out.count("|preset:2019|form:legacy|") >= 3
     for attack in ("all", "A07", "A08"):
@@ -60,28 +55,25 @@ def test_every_format_has_a_row_for_each_attack(run, files, form):
 
 
 def test_countermeasure_alone(run, files):
-    code, out, _ = run(*TANDEM, "--cm", files / "rawnet.txt", "--intervals", 0, "-f", "json", "--system", "x")
-    assert code == 0
-    (row,) = json.loads(out)["rows"]
+    (row,) = run.rows(*TANDEM, "--cm", files / "rawnet.txt", "--intervals", 0, "--system", "x")
     assert list(row["metrics"]) == ["cm_eer", "cm_cllr", "cm_dcf", "cm_dcf_min"]
     assert row["labels"]["system"] == "x"
 
 
 def test_single_system_and_phase(run, tmp_path):
     (tmp_path / "s").write_text("s1 u1 3 target\ns1 u2 -1 nontarget\ns2 u3 0.5 spoof\n")
-    code, out, _ = run(*TANDEM, "--sasv", tmp_path / "s", "--preset", "adcf", "--intervals", 0, "-f", "json")
-    assert code == 0
-    assert json.loads(out)["rows"][0]["metrics"]["adcf_min"]["value"] == 0.0
+    (row,) = run.rows(*TANDEM, "--sasv", tmp_path / "s", "--preset", "adcf", "--intervals", 0)
+    assert row["metrics"]["adcf_min"]["value"] == 0.0
     (tmp_path / "cm").write_text("u1 1\nu2 0\nu3 9\n")
     (tmp_path / "key").write_text(
         "s1 u1 a b bonafide bonafide notrim eval\ns1 u2 a b A07 spoof notrim eval\ns1 u3 a b A07 spoof notrim hidden\n"
     )
-    args = (*TANDEM, "--cm", tmp_path / "cm", "--key", tmp_path / "key", "--intervals", 0, "-f", "json")
-    (row,) = json.loads(run(*args)[1])["rows"]
+    args = (*TANDEM, "--cm", tmp_path / "cm", "--key", tmp_path / "key", "--intervals", 0)
+    (row,) = run.rows(*args)
     assert row["labels"] == {"system": "cm", "split": "eval", "costs": "2021 (revised)", "attack": "all"}
     assert row["counts"]["cm_spoof"] == 1
     assert "|phase:eval|" in row["signature"]
-    assert json.loads(run(*args, "--phase", "all")[1])["rows"][0]["counts"]["cm_spoof"] == 2
+    assert run.rows(*args, "--phase", "all")[0]["counts"]["cm_spoof"] == 2
 
 
 @pytest.mark.parametrize(
@@ -153,20 +145,15 @@ def test_a_row_for_each_codec(run, tmp_path):
     lines = [f"s{n % 5} u{n} {('alaw', 'gsm')[n // 2 % 2]} ita_tx {words[n % 2]} notrim eval\n" for n in range(24)]
     (tmp_path / "key").write_text("".join(lines))
     asked = (*TANDEM, "--cm", tmp_path / "cm", "--key", tmp_path / "key", "--intervals", 0)
-    code, out, err = run(*asked, "--by", "codec", "-f", "json")
-    assert (code, err) == (0, "")
-    assert [row["labels"].get("codec") for row in json.loads(out)["rows"]] == [None, "alaw", "gsm"]
-    code, _, err = run(*asked, "--by", "vocoder")
-    assert code == 3
-    assert "no column 'vocoder' to divide trials by (there is: speaker, codec, channel" in err
+    assert [row["labels"].get("codec") for row in run.rows(*asked, "--by", "codec")] == [None, "alaw", "gsm"]
+    words = "no column 'vocoder' to divide trials by (there is: speaker, codec, channel"
+    run.fails(3, words, *asked, "--by", "vocoder")
 
 
 def test_policy_on_the_command_line(run, files):
-    scores = (*TANDEM, "--cm", files / "rawnet.txt", "--asv", files / "asv.txt", "--intervals", 0, "-f", "json")
+    scores = (*TANDEM, "--cm", files / "rawnet.txt", "--asv", files / "asv.txt", "--intervals", 0)
     policy = ("--pi-tar", 0.8, "--pi-non", 0.1, "--pi-spoof", 0.1, "--c-fa", 4, "--c-fa-spoof", 5)
-    code, out, _ = run(*scores, *policy, "--asv-threshold", 2, "--cm-threshold", 1.6)
-    assert code == 0
-    (row,) = json.loads(out)["rows"]
+    (row,) = run.rows(*scores, *policy, "--asv-threshold", 2, "--cm-threshold", 1.6)
     # each system misses one of two targets, no other speaker passes, one of two spoofs passes each
     assert row["metrics"]["tdcf_errors"]["value"] == {"a": 0.25, "b": 0.0, "c": 0.25, "d": 0.5}
     assert row["metrics"]["tdcf_act"]["value"] == pytest.approx((0.8 * 0.75 + 0.5 * 0.25) / (0.8 * 0.5 + 0.5 * 0.5))

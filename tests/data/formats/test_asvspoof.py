@@ -31,9 +31,8 @@ ASVKEY21 = (
     "s2-none-none v3-none-none none none A07 spoof notrim eval\n"
 )
 V5 = "spk\tfilename\tcm-score\tasv-score\tsasv-score\ns1\tu1\t2.5\t3\t4\ns2\tu1\t1\t-1\t-2\ns1\tu3\t-1\t2\t-3\n"
-V5KEY = (
-    "spk\tfilename\tcm-label\tasv-label\ns2\tu1\tbonafide\tnontarget\ns1\tu1\tbonafide\ttarget\ns1\tu3\tspoof\tspoof\n"
-)
+V5KEY = "spk filename cm-label asv-label\ns2 u1 bonafide nontarget\ns1 u1 bonafide target\ns1 u3 spoof spoof\n"
+V5KEY = V5KEY.replace(" ", "\t")
 ADCF = "s1 u1 6.96 target\ns1 u2 -1 nontarget\ns2 u3 0.5 spoof\n"
 
 

@@ -80,9 +80,8 @@ def test_the_protocol_of_asvspoof_5_is_a_key(tmp_path):
 
 def test_the_second_track_of_asvspoof_5(tmp_path):
     (tmp_path / "sasv").write_text("E_4413 E_81 -1.5\nE_4413 E_82 2.5\nE_0357 E_83 -0.5\n")
-    (tmp_path / "key").write_text(
-        "E_4413 E_81 F A25 spoof\nE_4413 E_82 F bonafide target\nE_0357 E_83 M bonafide nontarget\n"
-    )
+    key = "E_4413 E_81 F A25 spoof\nE_4413 E_82 F bonafide target\nE_0357 E_83 M bonafide nontarget\n"
+    (tmp_path / "key").write_text(key)
     loaded = read_tandem(TandemFiles(sasv=tmp_path / "sasv", asv_key=tmp_path / "key"))
     assert (loaded.data.sasv_spoof.attacks.tolist(), loaded.formats["asv_key"]) == (["A25"], "5 track 2")
 
@@ -112,10 +111,8 @@ def test_a_column_of_a_table_with_a_header(tmp_path, separator):
 def test_what_cannot_be_told_apart(tmp_path):
     files = made_2021(tmp_path)
     (problem,) = diagnose_tandem(TandemFiles(**files, by="codex"))
-    assert (
-        "no column 'codex' to divide trials by (there is: speaker, codec, channel, attack, trim, phase)"
-        in problem.reason
-    )
+    words = "no column 'codex' to divide trials by (there is: speaker, codec, channel, attack, trim, phase)"
+    assert words in problem.reason
     text = files["key"].read_text().replace("opus ita_tx bonafide", "gsm ita_tx bonafide")
     files["key"].write_text(text)
     found = [one.reason for one in diagnose_tandem(TandemFiles(**files, by="codec"))]

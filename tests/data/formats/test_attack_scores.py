@@ -34,12 +34,8 @@ def assert_same(first, second):
 
 def test_what_is_written_is_read(tmp_path):
     folded = FoldedScores.from_folds([matrix("ab"), matrix("cd")], [matrix("ef"), matrix("gh")])
-    written = [
-        AttackScores(matrix("abc", 1), matrix("xyz", 2)),
-        AttackScores(matrix("abc", 3, np.float32), matrix("xyz", 4)),
-        AttackScores(matrix("abc", 5)),
-        AttackScores(folded),
-    ]
+    sides = (matrix("abc", 1), matrix("xyz", 2)), (matrix("abc", 3, np.float32), matrix("xyz", 4)), (matrix("abc", 5),)
+    written = [*(AttackScores(*each) for each in sides), AttackScores(folded)]
     assert not has_attack_scores(tmp_path)
     path = write_attack_scores(written, tmp_path)
     assert path.name == FILE

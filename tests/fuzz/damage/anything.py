@@ -1,7 +1,5 @@
 """Damage: to bytes, to lines and cells of text, to values of JSON, to arrays of NumPy and safetensors."""
 
-from __future__ import annotations
-
 import copy
 import io
 import json

@@ -1,7 +1,5 @@
 """Damage of recordings, corpora and folders of audits that a command must refuse."""
 
-from __future__ import annotations
-
 import json
 import random
 import struct

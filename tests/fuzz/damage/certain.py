@@ -1,7 +1,5 @@
 """Damage that a command must refuse: one of a kind, done to one file or argument, and to nothing else."""
 
-from __future__ import annotations
-
 import functools
 import gzip
 import hashlib
@@ -222,9 +220,7 @@ def _documents() -> Iterator[Damage]:
     yield Damage(results, changed_document(_wrong_value("x", [], True, {"a": 1})))
     yield Damage(results, nested)
     yield Damage(results, changed_document(_edited))
-    yield Damage(
-        r"sealed\.json", changed_document(lambda document, _: document["rows"][0]["labels"].update(system="x"))
-    )
+    yield Damage(r"sealed\.json", changed_document(lambda result, _: result["rows"][0]["labels"].update(system="x")))
     yield Damage(r".*/model\.safetensors", _flipped)
     yield Damage(r".*/model\.safetensors", _not_finite_model, signed=True)
     yield Damage(r"(enc/)?tiny\.json", _field(sha256="0" * 64, bytes=1, front_end="x", dim=81, sample_rate=8000))

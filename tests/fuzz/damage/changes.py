@@ -1,7 +1,5 @@
 """A damage: a change of the files whose name matches, and how to change lines, arrays and JSON."""
 
-from __future__ import annotations
-
 import io
 import json
 import random

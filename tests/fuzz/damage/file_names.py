@@ -1,7 +1,5 @@
 """Files with hostile names, and what a command may print of them."""
 
-from __future__ import annotations
-
 import random
 import re
 import unicodedata

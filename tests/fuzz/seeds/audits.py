@@ -1,7 +1,5 @@
 """Undamaged folders of audits, and the commands that read them: results, cards, and the scores of every attacker."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,21 +1,19 @@
 """Undamaged speech, speaker encoders and anonymised speech, and the commands that read them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 import numpy as np
 
 from tests.fuzz.seeds.target import Target, done, read_files
+from tests.onnx_bytes import CARD
 from tests.onnx_bytes import model as onnx_model
 
 
 def encoder_targets(home: Path) -> list[Target]:
     """A speaker encoder of 80 bands, and its card."""
     data = onnx_model()
-    card = {"file": "tiny.onnx", "sample_rate": 16000, "dim": 80, "front_end": "kaldi-fbank", "input": "feats"}
-    card |= {"output": "embedding", "architecture": "a mean", "licence": "MIT", "training_people": [64 * "a"]}
+    card = {**CARD, "file": "tiny.onnx", "architecture": "a mean", "licence": "MIT", "training_people": [64 * "a"]}
     (home / "tiny.onnx").write_bytes(data)
     (home / "tiny.json").write_text(json.dumps(card))
     (home / "cards.json").write_text(json.dumps({"one": card, "two": {**card, "bytes": len(data)}}))

@@ -1,7 +1,5 @@
 """A command line and the files that it reads."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Undamaged files, and the commands that read them: made once, small, by the package itself."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import tempfile
@@ -97,9 +95,7 @@ def _tandem(home: Path) -> list[Target]:
     asv = {"- target": 2.0, "- nontarget": -2.0, "A07 spoof": 1.0, "A08 spoof": 1.5}
     lines = [f"u{i}_{at} {kind} {rng.normal(at):.3f}\n" for kind, at in cm.items() for i in range(12)]
     (home / "cm.txt").write_text("".join(lines))
-    (home / "asv.txt").write_text(
-        "".join(f"{kind} {rng.normal(at):.3f}\n" for kind, at in asv.items() for _ in range(12))
-    )
+    (home / "asv.txt").write_text("".join(f"{k} {rng.normal(at):.3f}\n" for k, at in asv.items() for _ in range(12)))
     arguments = ("evaluate", "--cm", "cm.txt", "--asv", "asv.txt", "--intervals", "0", "-f", "json")
     return [target_of(home, "tandem", arguments, ("cm.txt", "asv.txt"))]
 
@@ -128,10 +124,8 @@ def _vectors(home: Path) -> list[Target]:
         (home / f"{side}.ark").write_text(text)
         (home / f"{side}.utt2spk").write_text(lines)
         for ending, separator in (("csv", ","), ("tsv", "\t")):
-            cells = [
-                ["utterance", "speaker", *"abcde"],
-                *([n, w, *v] for n, w, v in zip(names, people, vectors, strict=True)),
-            ]
+            rows = zip(names, people, vectors, strict=True)
+            cells = [["utterance", "speaker", *"abcde"], *([n, w, *v] for n, w, v in rows)]
             (home / f"{side}.{ending}").write_text("".join(separator.join(map(str, row)) + "\n" for row in cells))
         binary, scp = b"", ""
         for name, vector in zip(names, vectors, strict=True):

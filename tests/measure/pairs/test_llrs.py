@@ -10,14 +10,7 @@ import zeroevidence as ze
 from zeroevidence.calibrate.logistic import fit_logistic
 from zeroevidence.data.formats.scores.read import read_scores
 from zeroevidence.measure.pairs import llrs as llr_measures
-from zeroevidence.measure.pairs.llrs import (
-    POINTS,
-    devpav,
-    elub,
-    invariance_bounds,
-    llr_overestimation,
-    overestimation_curve,
-)
+from zeroevidence.measure.pairs.llrs import devpav, elub, invariance_bounds, llr_overestimation, overestimation_curve
 
 pytestmark = pytest.mark.filterwarnings("ignore:the EER exceeds", "ignore:all scores are 0 or 1")  # on purpose
 
@@ -39,9 +32,8 @@ def test_areas_by_hand():
     # one triangle on the right, of height 2
     assert placed(-three, 0.0, three + 2.0) == pytest.approx((three + 2.0) / (2.0 * three + 2.0))
     # The line from (0, -log 3) to (log 3, log 3), which crosses the diagonal where log 3 and 0 would meet it.
-    assert devpav(np.repeat([0.0, three], (1, 3)) * LN10, np.repeat([0.0, three], (3, 1)) * LN10) == pytest.approx(
-        three / 2
-    )
+    sides = [np.repeat([0.0, three], counts) * LN10 for counts in ((1, 3), (3, 1))]
+    assert devpav(*sides) == pytest.approx(three / 2)
 
 
 def test_ends():
@@ -99,9 +91,8 @@ def test_bounds_on_a_grid_come_from_the_same_walk(seed):
     target, nontarget = rng.normal(seed - 1.0, 2.0, 30), rng.normal(1.0 - seed, 2.0, 70)
     values, labels = together((target, nontarget))
     for step in (0.01, 0.1):
-        assert elub(target, nontarget, step=step) == pytest.approx(
-            lir.elub(values.copy(), labels, step_size=step), abs=1e-9
-        )
+        expected = lir.elub(values.copy(), labels, step_size=step)
+        assert elub(target, nontarget, step=step) == pytest.approx(expected, abs=1e-9)
 
 
 def calibrated(n, seed=0):
@@ -116,8 +107,8 @@ def test_calibrated_llrs_are_hardly_overestimated_and_others_by_as_much_as_they_
     # everything larger by a factor of 100
     grid, over = overestimation_curve(target + 2.0 * LN10, nontarget + 2.0 * LN10)
     _, before = overestimation_curve(target, nontarget)
-    assert len(grid) == POINTS
-    assert over - before == pytest.approx(np.full(POINTS, 2.0), abs=1e-9)
+    assert len(grid) == llr_measures.POINTS
+    assert over - before == pytest.approx(np.full(llr_measures.POINTS, 2.0), abs=1e-9)
 
 
 def test_two_normal_densities_by_hand():
@@ -162,8 +153,7 @@ def test_agrees_with_lir_overestimation(seed):
     labels = np.concatenate((np.ones(60), np.zeros(90)))
     grid, over, _ = lir.calc_llr_overestimation(np.concatenate((target, nontarget)) / LN10, labels, num_fids=0)
     found = overestimation_curve(target, nontarget)
-    assert found[0] == pytest.approx(grid)
-    assert found[1] == pytest.approx(over, abs=1e-10)
+    assert (found[0], found[1]) == (pytest.approx(grid), pytest.approx(over, abs=1e-10))
     assert llr_overestimation(target, nontarget) == pytest.approx(np.abs(over).mean(), abs=1e-10)
 
 
@@ -282,9 +272,8 @@ def test_bounds_are_those_of_a_walk_invariance(centres):
     rng = np.random.default_rng(0)
     for n_target, n_nontarget in ((30, 9), (3, 3)):
         target, nontarget = rng.normal(centres[0], 1.0, n_target), rng.normal(centres[1], 1.0, n_nontarget)
-        assert invariance_bounds(target, nontarget) == pytest.approx(
-            walk_to_invariance(target, nontarget), abs=2 * SMALL_STEP
-        )
+        expected = walk_to_invariance(target, nontarget)
+        assert invariance_bounds(target, nontarget) == pytest.approx(expected, abs=2 * SMALL_STEP)
 
 
 def test_separated_classes_are_bounded_by_their_number():

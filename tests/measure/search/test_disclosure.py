@@ -67,13 +67,9 @@ def test_worked_example():
 def test_equals_the_equations(scores, weight, random):
     mated = np.array([random.randrange(scores.shape[1]) for _ in scores])
     prior = np.random.default_rng(0).dirichlet(np.ones(scores.shape[1]))
-    fits = [
-        *(AffineCalibration("a", weight, 0.3, 0.1, scaling=scaling) for scaling in ROW_SCALINGS),
-        *(
-            TabulatedCalibration("t", np.array([-1.0, 0.0, 2.0]), np.array([-2.0, 0.5, 1.0]), scaling)
-            for scaling in ROW_SCALINGS
-        ),
-    ]
+    table = np.array([-1.0, 0.0, 2.0]), np.array([-2.0, 0.5, 1.0])
+    fits = [AffineCalibration("a", weight, 0.3, 0.1, scaling=scaling) for scaling in ROW_SCALINGS]
+    fits += [TabulatedCalibration("t", *table, scaling) for scaling in ROW_SCALINGS]
     for fit in fits:
         for given_prior in (None, prior):
             evidence = row_evidence(scores, mated, fit, prior=given_prior)
@@ -168,16 +164,13 @@ def test_a_gaussian_model_with_known_posterior_is_recovered():
 def test_ccdf_and_shares():
     lid = np.array([0.5, -1.0, 2.0, 0.5])
     levels, share = ccdf(lid)
-    assert levels.tolist() == [-1.0, 0.5, 2.0]
-    assert share.tolist() == [0.75, 0.25, 0.0]
+    assert (levels.tolist(), share.tolist()) == ([-1.0, 0.5, 2.0], [0.75, 0.25, 0.0])
 
 
 def test_speakers_are_listed_by_exposure():
     risk = by_speaker(np.array([1.0, 3.0, -1.0, 0.0]), np.array(["a", "b", "a", "c"]))
-    assert risk.speaker.tolist() == ["b", "a", "c"]
-    assert risk.trials.tolist() == [1, 2, 1]
-    assert risk.mean.tolist() == [3.0, 0.0, 0.0]
-    assert risk.max.tolist() == [3.0, 1.0, 0.0]
+    assert (risk.speaker.tolist(), risk.trials.tolist()) == (["b", "a", "c"], [1, 2, 1])
+    assert (risk.mean.tolist(), risk.max.tolist()) == ([3.0, 0.0, 0.0], [3.0, 1.0, 0.0])
     assert risk.share_positive.tolist() == [1.0, 0.5, 0.0]
 
 

@@ -248,9 +248,8 @@ def test_nobody_decides_about_their_own_recordings():
     own = mated == 2
     changed = rows.copy()
     changed[own] *= 4.0  # a fold has one of five people
-    assert fuse_recordings(changed, mated, ks=(1, 3))[1].lid[own] == pytest.approx(
-        lid_of_llrs(4.0 * _scaled(rows, mated, own, usual), mated[own])
-    )
+    expected = lid_of_llrs(4.0 * _scaled(rows, mated, own, usual), mated[own])
+    assert fuse_recordings(changed, mated, ks=(1, 3))[1].lid[own] == pytest.approx(expected)
 
 
 def _scaled(rows, mated, own, usual):

@@ -39,8 +39,7 @@ def test_evenly_spread_ranks_disclose_nothing(method):
     assert result.mean == pytest.approx(0.0, abs=1e-6)
     assert result.max == pytest.approx(0.0, abs=1e-3)
     constant = rank_disclosure(zeros(range(5)), np.full(5, 7), 8)
-    assert constant.mean == pytest.approx(0.0, abs=1e-12)
-    assert constant.share_above_chance == 0.0
+    assert (constant.mean, constant.share_above_chance) == (pytest.approx(0.0, abs=1e-12), 0.0)
 
 
 def test_histogram_by_its_formula():

@@ -1,7 +1,5 @@
 """t-EER against the reference vectors, a closed form, and loops over every pair of thresholds."""
 
-from __future__ import annotations
-
 import json
 import math
 from unittest import mock
@@ -86,9 +84,7 @@ def test_gaussian():
 
     asv, cm = root(unequal, [1.5, 1.0]).x
     for rho in (0.1, 0.5, 0.9):  # the concurrent point does not depend on the share of spoofs
-        found = teer(
-            checked_scores(3), checked_scores(0), checked_scores(1), checked_scores(2.5), checked_scores(0), rho=rho
-        )
+        found = teer(*map(checked_scores, (3, 0, 1, 2.5, 0)), rho=rho)
         assert found.threshold_asv == pytest.approx(asv, abs=5e-3)
         assert found.threshold_cm == pytest.approx(cm, abs=5e-3)
         three = [found.p_miss, found.p_fa, found.p_fa_spoof]

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -103,9 +101,8 @@ def test_strongest_attackers_of_vectors_and_of_people_are_in_every_table(assesse
     assert attackers.count("\\*") == 8  # of vectors and of people, two attributes of two systems
     assert "No attacker had all vectors" not in text
     single = [row for row in assessed[1] if not row.about.pooled]
-    assert "which tell more than one; the classifiers mean, person, pooled have." in render_attribute_classes(
-        single, "text"
-    ).replace("\n", " ")
+    text = render_attribute_classes(single, "text")
+    assert "which tell more than one; the classifiers mean, person, pooled have." in text.replace("\n", " ")
 
 
 class Marker:
@@ -134,9 +131,8 @@ def test_protection_that_marks_people_is_flagged():
     labels = {"sex": np.where(who % 2, "m", "f")}
     data = Embeddings(vectors, [f"u{i:04d}" for i in range(480)], [f"s{i:02d}" for i in who], labels)
     roles = Roles.split(data, "sex")
-    nuller = LinearNuller(noise_seed=0).fit(
-        roles.train.vectors, roles.train.attributes["sex"], speakers=roles.train.speakers
-    )
+    train = roles.train
+    nuller = LinearNuller(noise_seed=0).fit(train.vectors, train.attributes["sex"], speakers=train.speakers)
     systems = {"marker": Marker(data, 1.5), "unchanged": Marker(data, 0.0), "linear": nuller, "noise": Blur()}
     options = Options(intervals=20, null=0)
     rows = assess(systems, roles, "sex", AttackOptions(["logistic"], map_method="none"), options)

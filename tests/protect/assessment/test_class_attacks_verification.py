@@ -1,7 +1,5 @@
 """Utility as in [Noé et al. 2022, table 4]: a PLDA of unprotected vectors, both sides protected, computed once more."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.linalg import eigh

@@ -1,7 +1,5 @@
 """Attackers of attributes: what is known in closed form is found, and the tested people choose nothing."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Numbers that become classes: quantiles of the training people alone, and boundaries that are said."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -29,9 +27,8 @@ def test_quarters_of_people_however_many_vectors_they_have():
     talkative = Embeddings(data.vectors[often], None, data.speakers[often], {"age": data.attributes["age"][often]})
     assert quantile_boundaries(talkative, "age", 4) == (30.0, 40.0, 50.0)
     classes, counts = np.unique(cut_number(data, "age", (30.0, 40.0, 50.0)).attributes["age"], return_counts=True)
-    assert dict(zip(classes, counts, strict=True)) == dict.fromkeys(
-        ("below 30", "30 to below 40", "40 to below 50", "50 or more"), 30
-    )
+    names = ("below 30", "30 to below 40", "40 to below 50", "50 or more")
+    assert dict(zip(classes, counts, strict=True)) == dict.fromkeys(names, 30)
 
 
 @pytest.mark.parametrize(

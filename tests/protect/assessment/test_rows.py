@@ -1,7 +1,5 @@
 """Bits about several classes: what is known in closed form, and intervals over people."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -36,10 +34,9 @@ def test_three_classes_give_the_bits_that_are_known():
     mass /= mass.sum()
     exact = np.log2(3.0) + float(mass @ (share * np.log2(np.maximum(share, 1e-300))).sum(axis=1))
     roles = Roles(three_classes(1200, "f"), three_classes(2400, "a"), three_classes(12_000, "t"))
-    protectors = {
-        protector.kind: protector.fit(roles.train.vectors, roles.train.attributes["y"])
-        for protector in (LinearNuller(), Leace())
-    }
+    train = roles.train
+    fitted = [each.fit(train.vectors, train.attributes["y"]) for each in (LinearNuller(), Leace())]
+    protectors = {protector.kind: protector for protector in fitted}
     rows = attacked(protectors, roles)
     bits = {row.labels["system"]: float(row["attribute_bits"]) for row in rows}
     assert bits["unprotected"] == pytest.approx(exact, abs=0.02)

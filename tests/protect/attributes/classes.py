@@ -1,7 +1,5 @@
 """Classes with densities that are known, for the protectors' tests."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,8 +1,5 @@
 """The registry of attribute protectors: listed without torch, documented, and offered by the command line."""
 
-from __future__ import annotations
-
-import subprocess
 import sys
 from pathlib import Path
 from typing import ClassVar
@@ -10,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from tests.programs import modules_after
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.protect import LinearNuller, make_protector
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS, register_protector
@@ -18,8 +16,8 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "attribute-protectors.md"
 
 
 def test_protectors_are_listed_without_torch():
-    listing = "from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS as P; import sys; list(P.values())"
-    subprocess.run([sys.executable, "-c", f"{listing}; assert 'torch' not in sys.modules"], check=True)
+    listing = "from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS as P; list(P.values())"
+    assert "torch" not in modules_after(listing)
 
 
 @pytest.mark.parametrize("name", ATTRIBUTE_PROTECTORS)

@@ -1,7 +1,5 @@
 """Protectors in closed form against what is known of Gaussian classes, and LEACE beside the package of its authors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression

@@ -1,7 +1,5 @@
 """What attribute protectors share: noise, refusals, copies, and scikit-learn's checks of an estimator."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 
@@ -187,12 +185,8 @@ def test_a_copy_computes_on_the_device_of_its_own_machine():
 
 
 _TOO_FLAT = "three classes in two dimensions leave no room for a residual"
-_EXPECTED = {
-    "flow": dict.fromkeys(
-        ("check_estimators_overwrite_params", "check_estimators_fit_returns_self", "check_readonly_memmap_input"),
-        _TOO_FLAT,
-    )
-}
+_UNFIT = ("check_estimators_overwrite_params", "check_estimators_fit_returns_self", "check_readonly_memmap_input")
+_EXPECTED = {"flow": dict.fromkeys(_UNFIT, _TOO_FLAT)}
 
 
 def quick(name):

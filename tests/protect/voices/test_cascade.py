@@ -143,18 +143,17 @@ def test_digits_of_codes_are_read_one_by_one(parts, voice, text, spoken):
 
 def test_a_recording_that_is_not_understood_is_refused_with_a_line(parts, tmp_path):
     soundfile = pytest.importorskip("soundfile")
+    original = tmp_path / "original"
     for name, seconds in (("ada", 2.0), ("bob", 30.0)):  # a hissing half minute is no speech of four words
-        (tmp_path / "original" / name).mkdir(parents=True)
-        soundfile.write(tmp_path / "original" / name / f"{name}1.wav", noise(seconds, 0.01), 16_000)
-    result = anonymise(tmp_path / "original", tmp_path / "out", protect="cascade:ear/hum")
+        (original / name).mkdir(parents=True)
+        soundfile.write(original / name / f"{name}1.wav", noise(seconds, 0.01), 16_000)
+    result = anonymise(original, tmp_path / "out", protect="cascade:ear/hum")
     assert [problem.reason.split(":")[0] for problem in result.refused] == ["utterance 'bob1'"]
     assert "only 8 words were recognised in 30.0 s of sound" in result.refused[0].reason
     assert [part.name for part in result.card.parts] == ["ear", "hum"]
     text = tmp_path / "text"
     text.write_text("ada1 we call\nbob1 it bear\n")
-    again = anonymise(
-        tmp_path / "original", tmp_path / "known", protect="cascade:ear/hum", options=AnonymiseOptions(transcripts=text)
-    )
+    again = anonymise(original, tmp_path / "known", "cascade:ear/hum", AnonymiseOptions(transcripts=text))
     assert again.refused == ()
     assert parts[1][-2:] == ["we call", "it bear"]
     assert [part.name for part in again.card.parts] == ["hum"]
@@ -162,18 +161,13 @@ def test_a_recording_that_is_not_understood_is_refused_with_a_line(parts, tmp_pa
     assert [problem.heard for problem in result.refused] == [" ".join([WORDS["quiet"]] * 2)]
     assert not any(WORDS["quiet"] in file.read_text() for file in (tmp_path / "out").glob("*.*"))  # not released
     text.write_text("bob1 it bear\n")  # corrects what was heard; the rest is kept
-    corrected = anonymise(
-        tmp_path / "original", tmp_path / "out", "cascade:ear/hum", AnonymiseOptions(transcripts=text)
-    )
+    corrected = anonymise(original, tmp_path / "out", "cascade:ear/hum", AnonymiseOptions(transcripts=text))
     assert corrected.refused == ()
-    assert parts[1][-1] == "it bear"
-    assert parts[1].count(WORDS["quiet"]) == 1
+    assert (parts[1][-1], parts[1].count(WORDS["quiet"])) == ("it bear", 1)
     assert [part.name for part in corrected.card.parts] == ["ear", "hum"]
-    (tmp_path / "original" / "ada" / "ada1.wav").unlink()
-    with pytest.raises(
-        InputError, match=r"bob1.*30\.0 s of sound.*; what helps: --transcripts FILE, whose words are read"
-    ):
-        anonymise(tmp_path / "original", tmp_path / "none", protect="cascade:ear/hum")
+    (original / "ada" / "ada1.wav").unlink()
+    with pytest.raises(InputError, match=r"bob1.*30\.0 s of sound.*; what helps: --transcripts FILE, whose words"):
+        anonymise(original, tmp_path / "none", protect="cascade:ear/hum")
 
 
 def test_long_speech_is_cut_where_it_is_quiet(parts):
@@ -216,9 +210,8 @@ def listener(parts):
     def hear(wave, language):
         return Transcript(f"Salve {language}", -0.1, "la" if np.abs(wave).max() > 0.5 else None)
 
-    RECOGNISERS.add(
-        RecogniserKind("listener", "", "", "1", "x", -1.0, lambda: hear, ("la", *RECOGNISERS["whisper"].languages))
-    )
+    languages = ("la", *RECOGNISERS["whisper"].languages)
+    RECOGNISERS.add(RecogniserKind("listener", "", "", "1", "x", -1.0, lambda: hear, languages))
     SYNTHETIC_VOICES.add(replace(SYNTHETIC_VOICES["hum"], name="toga", language="la"))
     yield
     RECOGNISERS.remove("listener")

@@ -44,9 +44,8 @@ def test_a_telephone_number_is_heard_and_read_digit_by_digit(voice):
     loud = np.flatnonzero(np.abs(wave) > 0.01)
     for speech in (wave, wave[: loud[-1]]):  # broken off at the last sound, where the recogniser used to loop
         heard = recognise("moonshine", load_protector("cascade")(speech, RATE, voice.Spoken()))
-        assert spoken_words(heard.text, digit_by_digit=True).endswith(
-            "five nine two four three seven six zero eight one"
-        )
+        said = spoken_words(heard.text, digit_by_digit=True)
+        assert said.endswith("five nine two four three seven six zero eight one")
         assert heard.ended
 
 

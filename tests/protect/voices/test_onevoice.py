@@ -11,9 +11,8 @@ from zeroevidence.protect import load_protector
 from zeroevidence.protect.voices import onevoice, protector_parts
 
 pytest.importorskip("onnxruntime", reason="needs the extra 'speech'")
-needs_wheel = pytest.mark.skipif(
-    importlib.util.find_spec("moonshine_voice") is None, reason="needs the extra 'onevoice' (moonshine-voice)"
-)
+NO_WHEEL = importlib.util.find_spec("moonshine_voice") is None
+needs_wheel = pytest.mark.skipif(NO_WHEEL, reason="needs the extra 'onevoice' (moonshine-voice)")
 
 
 @pytest.fixture(scope="module")
@@ -65,14 +64,11 @@ def test_speech_has_the_length_of_its_codes_and_is_the_same_in_pieces(networks, 
 def test_the_output_depends_on_codes_alone(hears_levels, voice):
     rng = np.random.default_rng(0)
     loud = np.repeat(rng.integers(0, 2, 40), onevoice.HOP)
-    waves = [
-        np.where(loud, 0.5 * np.sign(rng.normal(size=len(loud))), 0.01 * rng.normal(size=len(loud))) for _ in range(2)
-    ]
+    signs, noise = rng.normal(size=(2, 2, len(loud)))
+    waves = np.where(loud, 0.5 * np.sign(signs), 0.01 * noise).astype(np.float32)
     for name in ("onevoice", "onevoice:64,rate=even"):
-        first, second = (
-            load_protector(name)(wave.astype(np.float32), 16_000, voice.Spoken(f"u{k}", f"s{k}"))
-            for k, wave in enumerate(waves)
-        )
+        protector = load_protector(name)
+        first, second = (protector(wave, 16_000, voice.Spoken(f"u{k}", f"s{k}")) for k, wave in enumerate(waves))
         np.testing.assert_array_equal(first, second)
 
 

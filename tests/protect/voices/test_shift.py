@@ -104,9 +104,8 @@ def test_prediction_solves_the_normal_equations(rows):
 def test_a_frame_equals_the_direct_computation(rows, power):
     for row, predictor, result in zip(rows, linear_prediction(rows, 20), move_resonances(rows, power, 20), strict=True):
         poles = np.roots(predictor)
-        raised = np.abs(poles) * np.exp(
-            1j * np.sign(np.angle(poles)) * np.minimum(np.abs(np.angle(poles)) ** power, np.pi)
-        )
+        angles = np.angle(poles)
+        raised = np.abs(poles) * np.exp(1j * np.sign(angles) * np.minimum(np.abs(angles) ** power, np.pi))
         moved = np.real(np.poly(np.where(poles.imag == 0, poles, raised)))
         expected = lfilter([1.0], moved, lfilter(predictor, [1.0], row))
         expected *= np.sqrt((row @ row) / (expected @ expected))

@@ -55,9 +55,7 @@ def made_up_language(seed):
 
     def score(last, parents):
         nonlocal texts
-        texts = [
-            (*texts[parent if len(texts) > 1 else 0], int(token)) for token, parent in zip(last, parents, strict=True)
-        ]
+        texts = [(*texts[row if len(texts) > 1 else 0], int(token)) for token, row in zip(last, parents, strict=True)]
         return np.stack([after(text) for text in texts])
 
     return score, after

@@ -1,7 +1,5 @@
 """Voice protectors: what all have in common, their names, which the documentation lists, and real speech."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,15 +13,8 @@ from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect import External, FormantShift, McAdams, PitchShift, load_protector
 from zeroevidence.protect.voices import VOICE_PROTECTORS, Leaves, draw_seed, seeded_protectors, spelling_help
 
-PROTECTORS = [
-    McAdams(),
-    McAdams((0.5, 0.9), per="speaker"),
-    PitchShift(4.0),
-    PitchShift(-4.0),
-    PitchShift((-4.0, 4.0), per="utterance"),
-    FormantShift(1.2),
-    FormantShift((1.1, 1.3)),
-]
+PROTECTORS = [McAdams(), McAdams((0.5, 0.9), per="speaker"), PitchShift(4.0), PitchShift(-4.0)]
+PROTECTORS += [PitchShift((-4.0, 4.0), per="utterance"), FormantShift(1.2), FormantShift((1.1, 1.3))]
 each = pytest.mark.parametrize("protector", PROTECTORS, ids=lambda p: p.name)
 
 
@@ -39,8 +30,7 @@ def test_any_rate_keeps_length_energy_and_range_and_repeats(protector, rate, utt
     result = protector(wave, rate, utterance)
     np.testing.assert_array_equal(protector(wave, rate, utterance), result)
     np.testing.assert_array_equal(wave, kept)
-    assert result.dtype == np.float32
-    assert result.shape == wave.shape
+    assert (result.dtype, result.shape) == (np.float32, wave.shape)
     assert level(result) == pytest.approx(level(wave), abs=0.01)
     assert np.abs(result).max() <= 1.0
     assert not np.allclose(result, wave, atol=1e-3)
@@ -130,13 +120,8 @@ def test_every_draw_has_a_seed_of_its_own():
 
 
 def test_fingerprints_tell_everything_apart():
-    seeded = [
-        McAdams((0.5, 0.9), seed=1),
-        McAdams((0.5, 0.9), per="utterance"),
-        McAdams(order=16),
-        McAdams(0.8 + 1e-12),
-    ]
-    fingerprints = [protector.fingerprint for protector in [*PROTECTORS, *seeded]]
+    more = [McAdams((0.5, 0.9), seed=1), McAdams((0.5, 0.9), per="utterance"), McAdams(order=16), McAdams(0.8 + 1e-12)]
+    fingerprints = [protector.fingerprint for protector in [*PROTECTORS, *more]]
     assert len(set(fingerprints)) == len(fingerprints)
     assert McAdams((0.5, 0.9)).fingerprint == McAdams((0.5, 0.9), per="speaker").fingerprint
 
@@ -254,9 +239,7 @@ def test_what_protectors_leave_agrees_with_the_audits_on_the_page():
     with_all = 0
     for table in tables:
         bits = {name: float(text) for name, text in re.findall(r"^\| ([a-z-]+) \| (\S+) \(", table, re.MULTILINE)}
-        order = {
-            name: get_args(Leaves).index(VOICE_PROTECTORS[name].leaves) for name in bits if name in VOICE_PROTECTORS
-        }
+        order = {name: get_args(Leaves).index(VOICE_PROTECTORS[name].leaves) for name in bits.keys() & VOICE_PROTECTORS}
         with_all += {"mcadams", "onevoice", "cascade"} <= set(order)
         assert all(bits[first] > bits[other] for first in order for other in order if order[first] < order[other])
     assert with_all >= 2

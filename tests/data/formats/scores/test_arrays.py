@@ -78,10 +78,7 @@ def test_matrix_speakers(tmp_path):
         ({"scores": MATRIX[:, :1], "mated": MATED * 0}, "one enrolled identity"),
         ({"scores": MATRIX, "mated": MATED * 0 - 1}, "no trial has its speaker enrolled"),
         ({"scores": MATRIX.astype(str), "mated": MATED}, "expected numbers, trials x identities"),
-        (
-            {"scores": np.where(MATRIX > 0.3, np.nan, MATRIX), "mated": MATED},
-            "score nan at trial 0, identity 0 is not finite (and 2",
-        ),
+        ({"scores": np.where(MATRIX > 0.3, np.nan, MATRIX), "mated": MATED}, "identity 0 is not finite (and 2"),
         ({"scores": MATRIX, "mated": MATED, "trials": ["u", "u", "w"]}, "trials: 'u' occurs 2 times"),
         ({"scores": MATRIX, "mated": np.array([0, 1, None])}, "cannot be read as NumPy npz"),
     ],
@@ -118,13 +115,11 @@ def test_key_of_the_wrong_kind(tmp_path):
 
 def test_parquet(tmp_path):
     path = tmp_path / "t.parquet"
-    frame = pl.DataFrame(
-        {"extra": [None, 1], "score": [1, 2], "Trial": [7, 8], "enrol": ["a", "a"], "label": [True, False]}
-    )
+    columns = {"extra": [None, 1], "score": [1, 2], "Trial": [7, 8], "enrol": ["a", "a"], "label": [True, False]}
+    frame = pl.DataFrame(columns)
     frame.write_parquet(path)
     loaded = read_scores(path)
-    assert loaded.format == "table"
-    assert loaded.data.trials.tolist() == ["7", "8"]
+    assert (loaded.format, loaded.data.trials.tolist()) == ("table", ["7", "8"])
     assert (loaded.data.target.tolist(), loaded.data.nontarget.tolist()) == ([1.0], [2.0])
     frame.with_columns(label=pl.Series([1, 0])).write_parquet(path)
     assert read_scores(path, options=ReadingOptions(format="table")).data.target.tolist() == [1.0]

@@ -1,12 +1,11 @@
 """Scores and keys join on identifiers; what is relaxed is said; speakers come from where they should."""
 
 import random
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.data.trials import trials
+from tests.data.trials import put, trials
 from zeroevidence.data.formats.scores.read import diagnose, read_scores
 from zeroevidence.data.formats.scores.score_format import ReadingOptions
 from zeroevidence.data.loaded_scores import RelaxedRule
@@ -16,30 +15,19 @@ KEY = ["a u1 target", "a u2 nontarget", "b u1 nontarget", "b u2 target", "b u3 n
 SCORES = [f"{line.rsplit(' ', 1)[0]} {i}.5" for i, line in enumerate(KEY)]
 
 
-def put(folder: Path, name: str, lines: list[str]) -> Path:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(lines) + "\n")
-    return path
-
-
 def require_speakers(data):
-    return (
-        dict(zip(data.enrolments.tolist(), data.enrolment_speakers.tolist(), strict=True)),
-        dict(zip(data.trials.tolist(), data.trial_speakers.tolist(), strict=True)),
-    )
+    sides = (data.enrolments, data.enrolment_speakers), (data.trials, data.trial_speakers)
+    return tuple(dict(zip(names.tolist(), people.tolist(), strict=True)) for names, people in sides)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_order_of_rows_does_not_matter(tmp_path, seed):
     wanted = read_scores(put(tmp_path, "s", SCORES), put(tmp_path, "k", KEY)).data
     shuffle = random.Random(seed).sample
-    found = read_scores(
-        put(tmp_path, "s2", shuffle(SCORES, len(SCORES))), put(tmp_path, "k2", shuffle(KEY, len(KEY)))
-    ).data
+    found = read_scores(put(tmp_path, "s2", shuffle(SCORES, 6)), put(tmp_path, "k2", shuffle(KEY, 6))).data
     assert trials(found) == trials(wanted)
     assert require_speakers(found) == require_speakers(wanted)
-    same = read_scores(put(tmp_path, "s3", shuffle(SCORES, len(SCORES))), tmp_path / "k").data
+    same = read_scores(put(tmp_path, "s3", shuffle(SCORES, 6)), tmp_path / "k").data
     assert np.array_equal(same.target, wanted.target)
     assert np.array_equal(same.nontarget_pairs.trial, wanted.nontarget_pairs.trial)
 
@@ -56,9 +44,8 @@ def test_keep_last_score(tmp_path):
 
 def test_contradictions_stay_errors(tmp_path):
     own = put(tmp_path, "o", ["a u 1 target", "a v 2 nontarget", "a u 3 nontarget"])
-    assert [
-        (p.line, "but target before" in p.reason) for p in diagnose(own, options=ReadingOptions(duplicates="keep-last"))
-    ] == [(3, True)]
+    found = diagnose(own, options=ReadingOptions(duplicates="keep-last"))
+    assert [(p.line, "but target before" in p.reason) for p in found] == [(3, True)]
     key = put(tmp_path, "k", [*KEY, "a u1 nontarget"])
     assert [p.line for p in diagnose(put(tmp_path, "s", SCORES), key, ReadingOptions(duplicates="keep-last"))] == [7]
 
@@ -176,14 +163,11 @@ def test_speakers_file(tmp_path):
 def test_speakers_file_errors(tmp_path):
     files = put(tmp_path, "s", SCORES), put(tmp_path, "k", KEY)
     bad = put(tmp_path, "bad", ["u1 a", "u2", "u1 b", "u1 a", "u2 b", "u3 c"])
-    assert [(p.path, p.line) for p in diagnose(*files, options=ReadingOptions(speakers=bad))] == [
-        (str(bad), 2),
-        (str(bad), 3),
-    ]
+    found = diagnose(*files, options=ReadingOptions(speakers=bad))
+    assert [(p.path, p.line) for p in found] == [(str(bad), 2), (str(bad), 3)]
     lacking = put(tmp_path, "lacking", ["u1 a"])
-    assert [str(p).split(";")[0] for p in diagnose(*files, options=ReadingOptions(speakers=lacking))] == [
-        f"{lacking}: no speaker for trial '{u}'" for u in ("u2", "u3")
-    ]
+    found = [str(p).split(";")[0] for p in diagnose(*files, options=ReadingOptions(speakers=lacking))]
+    assert found == [f"{lacking}: no speaker for trial '{u}'" for u in ("u2", "u3")]
     assert "empty" in diagnose(*files, options=ReadingOptions(speakers=put(tmp_path, "empty", [""])))[0].reason
     assert "no such file" in diagnose(*files, options=ReadingOptions(speakers=tmp_path / "none"))[0].reason
 
@@ -192,10 +176,8 @@ def test_voxceleb_speakers(tmp_path):
     files = put(tmp_path, "s", ["1 a b", "2 a c"]), put(tmp_path, "k", ["1 a b", "0 a c"])
     known = read_scores(*files, options=ReadingOptions(speakers=put(tmp_path, "u", ["a A", "b A", "c C"]))).data
     assert require_speakers(known) == ({"a": "A"}, {"b": "A", "c": "C"})
-    assert (
-        "no speaker for enrolment 'a'"
-        in diagnose(*files, options=ReadingOptions(speakers=put(tmp_path, "v", ["b A", "c C"])))[0].reason
-    )
+    problem, *_ = diagnose(*files, options=ReadingOptions(speakers=put(tmp_path, "v", ["b A", "c C"])))
+    assert "no speaker for enrolment 'a'" in problem.reason
 
 
 def test_table_speakers(tmp_path):
@@ -203,10 +185,9 @@ def test_table_speakers(tmp_path):
     data = read_scores(put(tmp_path, "s", rows)).data
     assert require_speakers(data) == ({"a": "S", "b": "R"}, {"u": "S", "v": ""})
     rows[3] = "b,u,3,0,R,T"
-    found = diagnose(put(tmp_path, "s", rows))
-    assert [(p.line, p.reason.split(";")[0]) for p in found] == [
-        (4, "trial_speaker of 'u' is 'T' here but 'S' elsewhere")
-    ]
+    (problem,) = diagnose(put(tmp_path, "s", rows))
+    assert problem.line == 4
+    assert problem.reason.split(";")[0] == "trial_speaker of 'u' is 'T' here but 'S' elsewhere"
 
 
 def test_key_folder(tmp_path):

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.data.trials import trials
+from tests.data.trials import put, trials
 from zeroevidence.data.formats.scores.read import diagnose, read_scores
 from zeroevidence.data.formats.scores.score_format import ReadingOptions, format_names
 from zeroevidence.errors import InputError, UsageError
@@ -23,20 +23,13 @@ WANTED = {
 }
 
 
-def put(folder: Path, name: str, text: str | bytes) -> Path:
-    path = folder / name
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return path
-
-
 def problems(folder: Path, scores: str | bytes, key: str | bytes | None = KEY, **options) -> list[str]:
     path = put(folder, "s", scores)
     key_path = None if key is None else put(folder, "k", key)
     found = diagnose(path, key_path, ReadingOptions(**options))
     with pytest.raises(InputError) as caught:
         read_scores(path, key_path, ReadingOptions(**options))
-    assert caught.value.problem == found[0]
-    assert caught.value.more == len(found) - 1
+    assert (caught.value.problem, caught.value.more) == (found[0], len(found) - 1)
     return [str(problem).replace(f"{folder}/", "") for problem in found]
 
 
@@ -69,10 +62,8 @@ def test_table_with_key_and_table_as_key(tmp_path):
 
 def test_quoted_cells(tmp_path):
     text = 'enrol,trial,score,label,note\n"a, b","u ""1""",0.5,target,\n"a, b", v ,"1",nontarget,"x"\n'
-    assert trials(read_scores(put(tmp_path, "s", text)).data) == {
-        ("a, b", 'u "1"'): (0.5, True),
-        ("a, b", "v"): (1.0, False),
-    }
+    data = read_scores(put(tmp_path, "s", text)).data
+    assert trials(data) == {("a, b", 'u "1"'): (0.5, True), ("a, b", "v"): (1.0, False)}
 
 
 def test_quotes_are_ordinary_between_blanks(tmp_path):
@@ -146,15 +137,13 @@ def test_forced(tmp_path):
 def test_one_bad_line_does_not_change_the_format(tmp_path, line):
     lines = SCORES.splitlines()
     lines[line] = lines[line].rsplit(" ", 1)[0] + " oops"
-    assert problems(tmp_path, "\n".join(lines)) == [
-        f"s:{line + 1}: score 'oops' is not a number; expected one such as -1.25 or 3e-4"
-    ]
+    said = f"s:{line + 1}: score 'oops' is not a number; expected one such as -1.25 or 3e-4"
+    assert problems(tmp_path, "\n".join(lines)) == [said]
 
 
 def test_ambiguous_header(tmp_path):
-    assert problems(tmp_path, "score,label,utterance,test\n1,1,a,b\n", None) == [
-        "s:1: columns 'utterance' and 'test' both mean trial; expected one"
-    ]
+    (problem,) = problems(tmp_path, "score,label,utterance,test\n1,1,a,b\n", None)
+    assert problem == "s:1: columns 'utterance' and 'test' both mean trial; expected one"
     plain = read_scores(put(tmp_path, "p", "score,label,utterance,trial,enrol\n1,1,a,b,c\n2,0,a,d,c\n"))
     assert plain.data.trials.tolist() == ["b", "d"]
 
@@ -225,14 +214,8 @@ def test_a_binary_file_is_one_problem(tmp_path, content, wanted):
 def test_every_problem_is_listed(tmp_path):
     scores = SCORES.replace("0.5", "x").replace("1e-3", "inf") + "77 77-1 4\n8 8 1\n"
     key = KEY.replace("77 1462-1 nontarget", "77 1462-1 no") + "5 5 target\n"
-    assert [line.split(" ", 1)[0] for line in problems(tmp_path, scores, key)] == [
-        "s:1:",
-        "s:3:",
-        "k:4:",
-        "s:6:",
-        "s:7:",
-        "k:6:",
-    ]
+    places = [line.split(" ", 1)[0] for line in problems(tmp_path, scores, key)]
+    assert places == ["s:1:", "s:3:", "k:4:", "s:6:", "s:7:", "k:6:"]
 
 
 def test_own_labels_must_agree_with_the_key(tmp_path):

@@ -46,10 +46,8 @@ def test_a_container(packed_format, tmp_path):
     for format in ("packed", "auto"):
         loaded = read_scores(path, options=ReadingOptions(format=format))
         assert (loaded.format, loaded.data.target.tolist()) == ("packed", [2.5])
-    assert (
-        str(diagnose(path, options=ReadingOptions(format="kaldi"))[0])
-        == f"{path}: is a packed file; expected kaldi text"
-    )
+    problem, *_ = diagnose(path, options=ReadingOptions(format="kaldi"))
+    assert str(problem) == f"{path}: is a packed file; expected kaldi text"
     (tmp_path / "text").write_text("1 target\n2 nontarget\n")
     (problem,) = diagnose(tmp_path / "text", options=ReadingOptions(format="packed"))
     assert problem.reason == "is a text file; expected packed pairs"

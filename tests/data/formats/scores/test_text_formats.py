@@ -38,10 +38,8 @@ def test_speechbrain(put):
     assert loaded.format == "speechbrain"
     assert (loaded.data.target.tolist(), loaded.data.nontarget.tolist()) == ([0.623541, 0.51823], [-0.031124])
     assert loaded.data.speakers is None  # both sides are utterances
-    key = put(
-        "veri_test.txt",
-        "".join(f"{line.split()[2]} {' '.join(line.split()[:2])}\n" for line in SPEECHBRAIN.splitlines()),
-    )
+    pairs = (line.split() for line in SPEECHBRAIN.splitlines())
+    key = put("veri_test.txt", "".join(f"{label} {one} {other}\n" for one, other, label, _ in pairs))
     assert read_scores(path, key).key_format == "voxceleb"
     assert read_scores(put("kaldi", "a u 1\nb u 2\n"), put("k", "a u 1 0.5\nb u 0 0.25\n")).key_format == "speechbrain"
 
@@ -78,9 +76,7 @@ def test_nist(put):
     assert (loaded.data.target.tolist(), sorted(loaded.data.nontarget)) == ([3.2], [-4.5, -1.0])
     assert sorted(loaded.data.trials) == ["abc.sph", "abc.sph:b", "abd.sph"]
     assert loaded.data.speakers is None
-    blanks = read_scores(
-        put("scores.txt", SRE.replace("\t", " ")), put("key.tsv", SRE_KEY), ReadingOptions(format="sre")
-    )
+    blanks = read_scores(put("scores.txt", SRE.replace("\t", " ")), put("k", SRE_KEY), ReadingOptions(format="sre"))
     assert blanks.data.target.tolist() == [3.2]
 
 
@@ -134,10 +130,7 @@ def test_scores_and_labels_of_numpy_may_be_named(tmp_path):
         ({"scores": SCORES, "labels": LABELS[:3]}, "labels: shape (3,); expected 4, one per score"),
         ({"scores": SCORES, "labels": LABELS + 1}, "labels: 2 at position 0; expected 1, 0, target or nontarget"),
         ({"scores": SCORES.astype(str), "labels": LABELS}, "expected numbers, one per trial"),
-        (
-            {"scores": SCORES, "labels": np.ones(4)},
-            "all 4 trials are target; expected both target and nontarget trials",
-        ),
+        ({"scores": SCORES, "labels": np.ones(4)}, "all 4 trials are target; expected both target and nontarget"),
         ({"scores": SCORES, "labels": np.array([None] * 4)}, "cannot be read as NumPy npz"),
     ],
 )

@@ -51,14 +51,11 @@ def test_npy_with_a_list_beside_it_or_given(tmp_path):
 
 @pytest.mark.parametrize("kind", [pl.List(pl.Float32), pl.Array(pl.Float32, 3)])
 def test_parquet(tmp_path, kind):
-    frame = pl.DataFrame(
-        {"utterance_id": NAMES, "speaker_id": PEOPLE, "embedding": VECTORS.tolist(), "sex": ["f", "m"]}
-    )
+    frame = pl.DataFrame({"utterance_id": NAMES, "speaker_id": PEOPLE, "embedding": VECTORS.tolist(), "sex": [*"fm"]})
     frame.with_columns(pl.col("embedding").cast(kind)).write_parquet(tmp_path / "v.parquet")
     found = read_embeddings(tmp_path / "v.parquet")
     check(found)
-    assert found.vectors.dtype == np.float32
-    assert found.attributes["sex"].tolist() == ["f", "m"]
+    assert (found.vectors.dtype, found.attributes["sex"].tolist()) == (np.float32, ["f", "m"])
 
 
 @pytest.mark.parametrize(
@@ -134,8 +131,7 @@ def test_voiceprivacy_tensors_are_joined_by_index(tmp_path):
     torch.save(torch.from_numpy(VECTORS[::-1].copy()), tmp_path / "speaker_vectors.pt")
     (tmp_path / "id2idx").write_text(json.dumps({"u1": 1, "u2": 0}))
     found = read_embeddings(tmp_path / "speaker_vectors.pt")
-    assert found.ids.tolist() == ["u2", "u1"]
-    assert found.speakers.tolist() == ["u2", "u1"]
+    assert (found.ids.tolist(), found.speakers.tolist()) == (["u2", "u1"], ["u2", "u1"])
     np.testing.assert_array_equal(found.vectors, VECTORS[::-1])
     torch.save({"u1": 1, "u2": 0}, tmp_path / "id2idx")
     assert read_embeddings(tmp_path / "speaker_vectors.pt").ids.tolist() == ["u2", "u1"]
@@ -163,16 +159,11 @@ class Harmful:
 @pytest.mark.parametrize(("suffix", "separator"), [("csv", ","), ("csv", ";"), ("tsv", "\t")])
 def test_tables_of_features(tmp_path, suffix, separator):
     path = tmp_path / f"features.{suffix}"
-    lines = [
-        ("name", "F0", "loudness", "speaker", "sex"),
-        ("u1", "1.5", "2", "ada", "f"),
-        ("u2", "-1e3", "3", "bob", "m"),
-    ]
-    path.write_text("".join(separator.join(line) + "\n" for line in lines))
+    rows = ("name F0 loudness speaker sex", "u1 1.5 2 ada f", "u2 -1e3 3 bob m")
+    path.write_text("".join(row.replace(" ", separator) + "\n" for row in rows))
     found = read_embeddings(path)
     assert found.vectors.tolist() == [[1.5, 2.0], [-1000.0, 3.0]]
-    assert found.ids.tolist() == ["u1", "u2"]
-    assert found.speakers.tolist() == ["ada", "bob"]
+    assert (found.ids.tolist(), found.speakers.tolist()) == (["u1", "u2"], ["ada", "bob"])
     assert found.attributes["sex"].tolist() == ["f", "m"]
 
 

@@ -1,7 +1,5 @@
 """The couplings against zuko's, which nobody here wrote, and the training against closed forms."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
