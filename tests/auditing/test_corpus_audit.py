@@ -103,6 +103,14 @@ def test_a_gpu_embeds_where_there_is_one(voices, audited, tmp_path, monkeypatch)
     assert any((tmp_path / "far" / "features").iterdir())
 
 
+def test_what_is_protected_here_has_the_numbers_of_what_was_released(voices, audited, tmp_path):
+    anonymise(voices, tmp_path / "released", "mcadams")
+    here = audited(voices, tmp_path / "here", protector="mcadams")
+    there = audited(voices, tmp_path / "there", tmp_path / "released", None)
+    assert here.rows
+    assert [row.metrics for row in here.rows] == [row.metrics for row in there.rows]
+
+
 def flagged(audit):
     """Whether each row says that refused recordings were left out."""
     return ["refused-left-out" in {flag.code for flag in row.flags} for row in audit.rows]

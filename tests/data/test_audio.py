@@ -1,5 +1,7 @@
 """Waveforms from files of every kind that people have."""
 
+import io
+
 import numpy as np
 import pytest
 
@@ -24,6 +26,15 @@ def test_written_and_read_again(tmp_path, suffix, tolerance):
     assert wave.dtype == np.float32
     assert wave.shape == (8000,)
     assert np.abs(wave - tone()).max() < tolerance
+
+
+@pytest.mark.parametrize("suffix", ["wav", "flac"])
+def test_what_was_read_is_written_again_to_the_last_bit(suffix):
+    samples = np.arange(-(1 << 15), 1 << 15, dtype=np.int16)
+    wave = samples.astype(np.float32) / np.float32(1 << 15)
+    data = audio.encode_audio(f"a.{suffix}", wave)
+    np.testing.assert_array_equal(sf.read(io.BytesIO(data), dtype="int16")[0], samples)
+    np.testing.assert_array_equal(audio.decode_audio(data), wave)
 
 
 @pytest.mark.parametrize("rate", [8000, 11025, 22050, 44100, 48000])

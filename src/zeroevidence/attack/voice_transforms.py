@@ -11,7 +11,7 @@ from typing import Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from zeroevidence.data.audio import is_silent
+from zeroevidence.data.audio import decode_audio, encode_audio, is_silent
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.store import Store, digest
 from zeroevidence.data.waves import LONGEST_PIECE, Wave, cut_places, faded, frame_powers
@@ -143,12 +143,14 @@ class RepeatedTransform:
 class CachedTransform:
     """A voice transform that is computed once for each recording, however many encoders embed it.
 
+    Its samples have 16 bits, as in the files that `anonymise` writes: what is attacked is what would be released.
+
     Parameters
     ----------
     transform
         The transform.
     store
-        Keeps waveforms.
+        Keeps waveforms, as FLAC.
     """
 
     transform: VoiceTransform
@@ -156,13 +158,20 @@ class CachedTransform:
 
     @property
     def fingerprint(self) -> str:
-        """That of the transform."""
-        return self.transform.fingerprint
+        """That of the transform, and how its samples are kept."""
+        return f"{self.transform.fingerprint}, 16 bits"
 
     def __call__(self, wave: Wave, rate: int, utterance: Utterance) -> Wave:
         """Return the protected waveform."""
         key = digest(self.fingerprint, str(rate), utterance.id, utterance.speaker, wave)
-        return self.store.array(key, lambda: np.asarray(self.transform(wave, rate, utterance), np.float32))
+        kept = self.store.load(key)
+        if kept is None:
+            result = np.asarray(self.transform(wave, rate, utterance), np.float32)
+            if result.ndim != 1 or not result.size or not np.isfinite(result).all():
+                return result  # which `protect` refuses
+            kept = encode_audio(f"{utterance.path}.flac", result, rate)
+            self.store.save(key, kept)
+        return decode_audio(kept)
 
 
 Result = TypeVar("Result")

@@ -21,7 +21,17 @@ from numpy.typing import NDArray
 
 from zeroevidence.data.corpus import SEGMENT_RATE, UNDECODED, Utterance
 from zeroevidence.data.files import check_size, error_reason, unchanged, unreadable_reason
-from zeroevidence.data.waves import FRAME, SILENCE, FilePart, Mixer, Wave, frame_powers, repaired_stream, sample_bytes
+from zeroevidence.data.waves import (
+    FRAME,
+    SILENCE,
+    FilePart,
+    Mixer,
+    Wave,
+    frame_powers,
+    pcm_samples,
+    repaired_stream,
+    sample_bytes,
+)
 from zeroevidence.errors import InputError, MissingExtra, ZeroEvidenceError
 
 _BEYOND = 8.0
@@ -213,6 +223,12 @@ def encode_audio(
     return buffer.getvalue()
 
 
+def decode_audio(data: bytes) -> Wave:
+    """Return the waveform of one channel that `encode_audio` gave the bytes of."""
+    wave: Wave = _soundfile("audio in memory").read(io.BytesIO(data), dtype="float32")[0]
+    return wave
+
+
 def write_waves(
     file: Any, path: str | Path, waves: Iterable[NDArray[np.floating[Any]]], rate: int, subtype: str | None = None
 ) -> None:
@@ -231,7 +247,7 @@ def write_waves(
             if target is None:
                 channels = 1 if values.ndim == 1 else values.shape[1]
                 target = soundfile.SoundFile(file, "w", rate, channels, coding, format=format)
-            target.write(np.clip(values, -1.0, 1.0))
+            target.write(pcm_samples(values) if coding == "PCM_16" else np.clip(values, -1.0, 1.0))
         if target is not None:
             target.close()
     except ZeroEvidenceError:

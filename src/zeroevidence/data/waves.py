@@ -280,9 +280,9 @@ def wave_header(rate: int) -> bytes:
     return b"RIFF" + unknown + b"WAVEfmt " + struct.pack("<I", len(layout)) + layout + b"data" + unknown
 
 
-def pcm_bytes(wave: Wave) -> bytes:
-    """Return a waveform as 16-bit samples."""
-    return bytes(np.rint(np.clip(wave, -1.0, 1.0) * 32767.0).astype("<i2").tobytes())
+def pcm_samples(wave: NDArray[np.floating[Any]]) -> NDArray[np.int16]:
+    """Return a waveform as 16-bit samples, limited to full scale; one of such samples gives them again."""
+    return np.asarray(np.clip(np.rint(wave * 32768.0), -32768.0, 32767.0), "<i2")
 
 
 SILENCE = 1e-4

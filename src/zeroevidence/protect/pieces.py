@@ -20,7 +20,7 @@ from zeroevidence.data.audio import inaudible_reason, load_audio, measure_powers
 from zeroevidence.data.corpus import SEGMENT_RATE, Utterance
 from zeroevidence.data.files import changed
 from zeroevidence.data.store import Store, digest
-from zeroevidence.data.waves import FRAME, PcmInput, Wave, cut_places, first_cut, frame_powers, pcm_bytes, wave_header
+from zeroevidence.data.waves import FRAME, PcmInput, Wave, cut_places, first_cut, frame_powers, pcm_samples, wave_header
 from zeroevidence.data.writing import write_atomically
 from zeroevidence.errors import InputError, Problem
 from zeroevidence.parallel import compute_each
@@ -325,7 +325,7 @@ def anonymise_pipe(
         computed.append(time.monotonic() - begun)
         seconds.append(len(wave) / rate)
         done += len(wave)
-        sink.write(pcm_bytes(result))
+        sink.write(pcm_samples(result).tobytes())
         sink.flush()
     if not seconds:
         raise InputError("no samples", path=_PIPE)

@@ -76,7 +76,7 @@ def test_protected_speech_has_features_of_its_own(utterances, tmp_path):
     run = Run(cores=2, cache=tmp_path)
     plain, _ = read_features(utterances, CARD, run=run)
     changed, _ = read_features(utterances, CARD, transform=transform, run=run)
-    assert changed.digest == read_features(utterances, CARD, transform=transform.transform, run=Run(cores=1))[0].digest
+    assert changed.digest == read_features(utterances, CARD, transform=transform, run=Run(cores=1))[0].digest
     assert changed.digest != plain.digest
 
 
