@@ -46,9 +46,9 @@ def test_the_papers_numbers_through_every_channel(run, zebra, options, monkeypat
     assert first_number(text, "worst case [log10 LR]") == f"{python['worst_case'].value:.4f}"
     assert (first_number(text, "tag"), first_number(text, "ROCCH-EER [%]")) == ("C", "7.17")
 
-    for format in ("md", "latex"):
+    for format in ("md", "latex"):  # LaTeX has the digits that the interval supports
         _, text, _ = run("evaluate", *zebra, *options, "-f", format, "--measure", "d_ece", "--measure", "tag")
-        assert f"{python['d_ece'].value:.4f}" in text
+        assert ("$0.58" if format == "latex" and not options else f"{python['d_ece'].value:.4f}") in text
     _, text, _ = run("evaluate", *zebra, *options, "-f", "csv")
     lines = {line["measure"]: line for line in csv.DictReader(io.StringIO(text))}
     assert {name: float(lines[name]["value"]) for name in PAPER} == {name: python[name].value for name in PAPER}
