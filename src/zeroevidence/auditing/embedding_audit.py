@@ -206,7 +206,7 @@ def audit_folds(
     run
         How it is carried out; its cores are processes that evaluate rows.
     deterministic
-        Whether a second run of the anonymiser gave the same speech.
+        Whether the anonymiser gives the same speech again: nothing can be drawn for each speaker.
     recordings
         By name, the recordings of trials that are parts of one.
     """
@@ -224,7 +224,7 @@ def audit_folds(
     failed = (*results.failed, *control.failed)
     rows = row_flags.with_step_flags(flag_rows([*results.rows, *control.rows]), costs)
     sessions = row_flags.session_flags([encoders[0].anonymised for encoders in folds])
-    drawn = row_flags.draw_flags(change, row_flags.pitch_change(cues))
+    drawn = [] if deterministic else row_flags.draw_flags(change, row_flags.pitch_change(cues))
     rows = row_flags.flag_attacks(rows, *drawn, *same, *sessions, *row_flags.failure_flags(failed))
     rows = row_flags.with_words_flags(row_flags.with_room_flags(rows))
     number = findings(rows)[0].strongest

@@ -177,7 +177,9 @@ def test_utility_of_the_speech_itself(run, corpus, encoder, tmp_path, without_fi
         soundfile.write(tmp_path / "anonymised" / path.parent.name / path.name, wave, rate)
     quick = ("--effort", "quick", "--folds", 0, "--intervals", 20, "--null", 0, "-o", tmp_path / "out")
     heard = ("--transcripts", tmp_path / "text", "--recogniser", f"{sys.executable} {tmp_path / 'hear.py'} {{list}}")
-    printed, _ = run.well("audit", corpus, "--anonymised", tmp_path / "anonymised", "--pitch", *heard, *quick, "--verbose")
+    printed, _ = run.well(
+        "audit", corpus, "--anonymised", tmp_path / "anonymised", "--pitch", *heard, *quick, "--verbose"
+    )
     assert {"WER [%]", "length difference [%]"} <= {line.split("  ")[0] for line in printed.splitlines()}
     words = {row.about.speech: float(row["wer"]) for row in read_results(tmp_path / "out") if "wer" in row}
     assert words == {"original": 0.5, "anonymised": 0.5}

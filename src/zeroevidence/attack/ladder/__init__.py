@@ -138,7 +138,7 @@ class Adapter(VectorEstimator):
         self.network_ = _network(torch, dimension, self.hidden, self.dropout)
         centres = torch.nn.Parameter(torch.nn.functional.normalize(torch.randn(people, dimension), dim=1))
         trained = [*self.network_.parameters(), centres]
-        optimiser = torch.optim.AdamW(trained, lr=self.learning_rate, weight_decay=self.weight_decay)
+        step = _optimiser(trained, self.learning_rate, self.weight_decay)
         losses = [_held_out_loss(self._forward(held), held_speakers)]
         best, weights = 0, deepcopy(self.network_.state_dict())
         for epoch in range(1, self.epochs + 1):
@@ -150,9 +150,7 @@ class Adapter(VectorEstimator):
                 cosine = y @ torch.nn.functional.normalize(centres, dim=1).T
                 logits = self.scale * (cosine - self.margin * torch.nn.functional.one_hot(classes[rows], people))
                 loss = torch.nn.functional.cross_entropy(logits, classes[rows])
-                optimiser.zero_grad()
-                loss.backward()
-                optimiser.step()
+                step(torch.autograd.grad(loss, trained))
             losses.append(_held_out_loss(self._forward(held), held_speakers))
             if losses[-1] < losses[best]:
                 best, weights = epoch, deepcopy(self.network_.state_dict())
@@ -188,6 +186,29 @@ def _network(torch: Any, dimension: int, hidden: int, dropout: float) -> Any:
         for zero in (linear.bias, last.weight, last.bias):
             nn.init.zeros_(zero)
     return nn.ModuleDict({"linear": linear, "mlp": mlp})  # one of torch's own classes, so that it can be pickled
+
+
+def _optimiser(trained: list[Any], rate: float, decay: float) -> Callable[[Sequence[Any]], None]:
+    """Return the step of torch's AdamW for gradients; the class itself imports torch's compiler, 100 MB and seconds."""
+    torch = _torch()
+    from torch.optim.adamw import adamw
+
+    means, squares = ([torch.zeros_like(each) for each in trained] for _ in range(2))
+    steps = [torch.zeros(()) for _ in trained]
+    settings: dict[str, Any] = {
+        "amsgrad": False,
+        "beta1": 0.9,
+        "beta2": 0.999,
+        "lr": rate,
+        "weight_decay": decay,
+        "eps": 1e-8,
+    }
+
+    def step(gradients: Sequence[Any]) -> None:
+        with torch.no_grad():
+            adamw(trained, list(gradients), means, squares, [], steps, fused=True, maximize=False, **settings)
+
+    return step
 
 
 def _adapted(network: Any, x: Any) -> Any:
