@@ -7,6 +7,8 @@ from copy import deepcopy
 import numpy as np
 import pytest
 
+from tests.programs import modules_after
+from zeroevidence.attack import ladder
 from zeroevidence.attack.backends.cosine import Cosine
 from zeroevidence.attack.ladder import Adapter
 from zeroevidence.errors import InputError, UsageError
@@ -96,3 +98,26 @@ def test_errors():
         Adapter().fit(x, np.arange(len(x)))
     with pytest.raises(UsageError, match="not trained"):
         Adapter().transform(x)
+
+
+def test_its_steps_are_those_of_torchs_optimiser():
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    own, other = ([torch.nn.Parameter(torch.ones(shape)) for shape in ((3, 4), (4,))] for _ in range(2))
+    step = ladder._optimiser(own, 3e-3, 1e-3)
+    optimiser = torch.optim.AdamW(other, lr=3e-3, weight_decay=1e-3, fused=True)
+    for _ in range(20):
+        gradients = [torch.from_numpy(rng.normal(size=tuple(each.shape)).astype(np.float32)) for each in own]
+        step(gradients)
+        for each, gradient in zip(other, gradients, strict=True):
+            each.grad = gradient
+        optimiser.step()
+    assert all(map(torch.equal, own, other))
+    assert not torch.equal(own[0], torch.ones(3, 4))
+
+
+def test_torchs_compiler_is_not_imported():
+    fit = "Adapter(hidden=2, epochs=1).fit(np.random.default_rng(0).normal(size=(24, 4)), np.repeat(list('abcdef'), 4))"
+    loaded = modules_after(f"import numpy as np; from zeroevidence.attack.ladder import Adapter; {fit}")
+    assert "torch" in loaded
+    assert "torch._dynamo" not in loaded
