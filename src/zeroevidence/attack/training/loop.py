@@ -139,7 +139,7 @@ class TrainingRun:
         weights = [weight for weight in network.parameters() if weight.requires_grad], list(self.head.parameters())
         self.weights = [*weights[0], *weights[1]]
         groups = [{"params": part, "lr": rate} for part, rate in zip(weights, rates, strict=True)]
-        self.optimiser = torch.optim.AdamW(groups, weight_decay=settings.weight_decay, fused=place.type == "cuda")
+        self.optimiser = torch.optim.AdamW(groups, weight_decay=settings.weight_decay, fused=True)
         steps = settings.epochs * self.steps
         # OneCycleLR divides by the number of rising steps less one.
         rising = _WARM_UP if _WARM_UP * steps != 1.0 else 2.0 * _WARM_UP
