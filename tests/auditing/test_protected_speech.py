@@ -11,7 +11,7 @@ import pytest
 from tests.auditing.people import changed, corpus
 from tests.spectrum import Spectrum
 from zeroevidence.auditing import AuditOptions, EmbeddingSets, audit, audit_corpora, read_speech
-from zeroevidence.auditing.protected_speech import find_left_out, own_draw_is_closer, plan_draws
+from zeroevidence.auditing.protected_speech import find_left_out, ignores_speakers, own_draw_is_closer, plan_draws
 from zeroevidence.data.formats.corpora import read_corpus
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
@@ -227,3 +227,25 @@ def test_a_deterministic_protection_is_run_once(table, monkeypatch):
     assert "run once: a second run gives the same speech" in result.cards[-1].to_text()
     once, _ = draws_of(monkeypatch, table, 0.0, draws=1)
     assert once.strongest.metrics == result.strongest.metrics
+
+
+@pytest.mark.parametrize(
+    ("change", "ignored"),
+    [
+        (lambda wave, who: -wave, True),
+        (lambda wave, who: wave[:: 1 + (who.speaker == "c")], False),  # by the speaker, though nothing is drawn
+        (lambda wave, who: wave[: 4_000 + 100 * int(who.id[1])], True),
+    ],
+    ids=["fixed", "by speaker", "by recording"],
+)
+def test_what_depends_on_who_speaks(speech, change, ignored):
+    class Change:
+        fingerprint = "change"
+
+        def __call__(self, wave, rate, utterance):
+            return change(wave, utterance)
+
+    heard = read_speech(speech / "original", speech / "anonymised").corpus
+    assert ignores_speakers(heard, Change(), 16_000) == ignored
+    assert not ignores_speakers(heard, None, 16_000)
+    assert not ignores_speakers(heard, lambda *_: np.zeros(9), 16_000)  # refused, so nothing is known

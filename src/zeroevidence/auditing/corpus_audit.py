@@ -46,7 +46,7 @@ from zeroevidence.evaluation.people import with_seconds
 from zeroevidence.evaluation.rows.about import Protection
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.parallel import compute_beside, end_workers
-from zeroevidence.protect.release import Draws, ProtectorCard, protector_card, protector_draws, release_card
+from zeroevidence.protect.release import ProtectorCard, protector_card, release_card
 from zeroevidence.run import Run, no_step
 
 _SHOWN_NOTES = 5  # on the speech; `doctor` lists all
@@ -91,11 +91,12 @@ def audit_corpora(speech: AuditedSpeech, options: AuditOptions = AuditOptions(),
     embedded = _embed(protected, encoder)
     encoded, left_out = _train(speech, embedded, encoder, options)
     recordings = {utterance.id: str(utterance.path) for _, fold in embedded.folds for utterance in fold}
-    repeats = embedded.draws.deterministic or _draws(speech, card) == "none"
+    repeats = embedded.draws.deterministic
+    blind = partial(protected_speech.ignores_speakers, speech.corpus, embedded.transform, encoder.sample_rate)
     seconds = embedded.trial_seconds(encoder.sample_rate)
     end_workers()  # each holds encoders and what they computed with, up to 200 MB, which attackers do not need
     with naming_file(str(speech.protector or speech.folders[0])):
-        result = audit_folds(encoded, options, run, deterministic=repeats, recordings=recordings)
+        result = audit_folds(encoded, options, run, deterministic=repeats, blind=blind, recordings=recordings)
     flags = [*pair_flags(compared), *refusal_flags(speech.left_out)]
     rows = tuple(flag_attacks(result.rows, *flags, protection=_protection(speech, card)))
     rows = tuple(with_seconds(row, seconds) for row in rows)
@@ -183,13 +184,6 @@ def _describe(speech: AuditedSpeech, protected: _ProtectedFolds) -> ProtectorCar
         return protector_card(speech.protector)
     recordings = [utterance.path for utterance in protected.folds[0][1]]
     return release_card(speech.folders[0], recordings, protected.run.say)
-
-
-def _draws(speech: AuditedSpeech, card: ProtectorCard) -> Draws | None:
-    """Return what the protection draws by, where that is known."""
-    if speech.protector is not None:
-        return protector_draws(speech.protector)
-    return None if card.release is None else card.release.draws
 
 
 def _protection(speech: AuditedSpeech, card: ProtectorCard) -> Protection | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from types import MappingProxyType
@@ -193,6 +193,7 @@ def audit_folds(
     run: Run = Run(),
     *,
     deterministic: bool = False,
+    blind: Callable[[], bool] = lambda: False,
     recordings: Mapping[str, str] = MappingProxyType({}),
 ) -> Audit:
     """`audit` for each fold of people, with the same encoders in each.
@@ -206,7 +207,9 @@ def audit_folds(
     run
         How it is carried out; its cores are processes that evaluate rows.
     deterministic
-        Whether the anonymiser gives the same speech again: nothing can be drawn for each speaker.
+        Whether a second run of the anonymiser gave the same speech.
+    blind
+        Returns whether the protection is known not to depend on who speaks; asked where it seems to.
     recordings
         By name, the recordings of trials that are parts of one.
     """
@@ -224,7 +227,8 @@ def audit_folds(
     failed = (*results.failed, *control.failed)
     rows = row_flags.with_step_flags(flag_rows([*results.rows, *control.rows]), costs)
     sessions = row_flags.session_flags([encoders[0].anonymised for encoders in folds])
-    drawn = [] if deterministic else row_flags.draw_flags(change, row_flags.pitch_change(cues))
+    drawn = row_flags.draw_flags(change, row_flags.pitch_change(cues))
+    drawn = [] if drawn and blind() else drawn
     rows = row_flags.flag_attacks(rows, *drawn, *same, *sessions, *row_flags.failure_flags(failed))
     rows = row_flags.with_words_flags(row_flags.with_room_flags(rows))
     number = findings(rows)[0].strongest

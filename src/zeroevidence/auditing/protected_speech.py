@@ -339,6 +339,24 @@ def without_repeats(
     return AnonymiserDraws(deterministic=True) if repeats else AnonymiserDraws(recordings)
 
 
+def ignores_speakers(corpus: Corpus, transform: VoiceTransform | None, rate: int) -> bool:
+    """Return whether a few recordings are protected the same whoever is said to speak; False where that is not known.
+
+    A protection may treat each speaker in another way and draw nothing, so that it gives the same speech again.
+    """
+    if transform is None:
+        return False
+    compared = sorted({each.speaker: each for each in corpus}.values(), key=lambda each: each.id)[:_COMPARED]
+    try:
+        for each in compared:
+            wave, other = load_speech(each, rate).wave, replace(each, speaker=f"not {each.speaker}")
+            if not np.array_equal(protect(wave, rate, each, transform), protect(wave, rate, other, transform)):
+                return False
+    except InputError:  # one of them is refused, by chance or not
+        return False
+    return True
+
+
 def own_draw_is_closer(sets: EmbeddingSets) -> bool:
     """Return whether development trials are closer to enrolment of their own draw than to that of further draws.
 

@@ -25,7 +25,7 @@ from zeroevidence.errors import InputError, OutputError, Problem, UsageError
 from zeroevidence.parallel import compute_each
 from zeroevidence.protect import release
 from zeroevidence.protect.pieces import TABLE, Digests, LongRecording, cut_recording, pieces_table, write_long
-from zeroevidence.protect.voices import VoiceProtector, load_protector
+from zeroevidence.protect.voices import VoiceProtector, find_voice_protectors, load_protector
 from zeroevidence.protect.voices.cascade import recognise_language, with_language, with_transcripts
 from zeroevidence.protect.voices.speech_models import RATE
 from zeroevidence.run import Run, setting
@@ -237,7 +237,7 @@ def anonymise(
             raise InputError.of([replace(first, reason=f"{first.reason}{helps}"), *others], "")
         release.write_lists(read_files(corpus), Path(corpus), home, {name: targets[name] for name in written})
         digests = release.digest_list({targets[name].as_posix(): each.anonymised for name, each in written.items()})
-        draws, silenced = release.protector_draws(protect), _silenced(original, written)
+        draws, silenced = _draws(protect), _silenced(original, written)
         if table := pieces_table(written):
             write_file(home / TABLE, table)
         else:  # that of an earlier run
@@ -307,6 +307,13 @@ def _begin(journal: Store, seed: int, settings: str) -> None:
     except OSError as error:
         raise OutputError(error, journal.folder) from None
     journal.save(_SEED, f"{seed} {settings}".encode())
+
+
+def _draws(name: str) -> release.Draws:
+    """Return what a protector draws by: protectors of one fingerprint give the same speech."""
+    if load_protector(name, seed=0).fingerprint != load_protector(name, seed=1).fingerprint:
+        return "seeded"
+    return "program" if any(kind.name == "command" for kind in find_voice_protectors(name)) else "none"
 
 
 def _silenced(corpus: Corpus, written: Mapping[str, Digests]) -> tuple[Problem, ...]:

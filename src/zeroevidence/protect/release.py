@@ -21,7 +21,7 @@ from zeroevidence.data.json_values import load_json, typed
 from zeroevidence.data.printable import labelled_lines
 from zeroevidence.data.writing import write_file
 from zeroevidence.errors import InputError
-from zeroevidence.protect.voices import ProtectorPart, find_voice_protectors, load_protector, protector_parts
+from zeroevidence.protect.voices import ProtectorPart, find_voice_protectors, protector_parts
 
 _DEFENCE = "Keep recordings from being linked to the people who speak in them."
 _OPPORTUNITY = (
@@ -156,13 +156,6 @@ class ProtectorCard:
     def to_text(self, width: int | None = None) -> str:
         """Return the card as lines, one field each, wrapped to a `width` unless it is None."""
         return labelled_lines("protector", shown_fields(self.to_dict()), width)
-
-
-def protector_draws(name: str) -> Draws:
-    """Return what a protector draws by: protectors of one fingerprint give the same speech."""
-    if load_protector(name, seed=0).fingerprint != load_protector(name, seed=1).fingerprint:
-        return "seeded"
-    return "program" if any(kind.name == "command" for kind in find_voice_protectors(name)) else "none"
 
 
 def protector_card(text: str) -> ProtectorCard:
