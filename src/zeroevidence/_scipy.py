@@ -1,8 +1,8 @@
 """What most commands need of SciPy, without the packages around it, which take longer to import than NumPy and polars.
 
 `scipy.special` and `scipy.optimize` prepare themselves for other libraries of arrays and import all that they have.
-Their functions of NumPy's arrays are in modules of their own, and are the same objects in either place. Only `dct` is
-what `scipy.fft.dct` and its inverse call.
+Their functions of NumPy's arrays are in modules of their own, and are the same objects in either place; `dct` and
+`idct` are what `scipy.fft` calls. Where a version of SciPy keeps them elsewhere, they come from its public modules.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import scipy
 
 __all__ = [
     *("bdtrik", "betaincinv", "expit", "gammainc", "gammaincc", "gammainccinv", "gammaincinv", "gammaln", "logit"),
-    *("bdtrc", "dct", "ndtr", "ndtri", "nnls", "stdtr", "stdtrit", "xlogy"),
+    *("bdtrc", "dct", "idct", "ndtr", "ndtri", "nnls", "stdtr", "stdtrit", "xlogy"),
 ]
 
 
@@ -33,14 +33,27 @@ def import_part(package: str, part: str) -> Any:
         del sys.modules[package]
 
 
+def import_function(package: str, part: str, name: str) -> Any:
+    """Import a function from a module of a part of SciPy, or from the part where this version has no such module."""
+    try:
+        return getattr(import_part(package, part), name)
+    except (ImportError, AttributeError):
+        return getattr(importlib.import_module(package), name)
+
+
 if TYPE_CHECKING:
+    from scipy.fft import dct as dct
+    from scipy.fft import idct as idct
     from scipy.optimize import nnls as nnls
     from scipy.special import *  # noqa: F403
-
-    dct: Any
 else:
-    nnls = import_part("scipy.optimize", "_nnls").nnls
-    _fft = import_part("scipy.fft._pocketfft", "pypocketfft")
-    dct = getattr(_fft, "pypocketfft", _fft).dct
-    _special = import_part("scipy.special", "_ufuncs")
-    globals().update({name: getattr(_special, name) for name in __all__ if name not in ("dct", "nnls")})
+    nnls = import_function("scipy.optimize", "_nnls", "nnls")
+    for _name in set(__all__) - {"dct", "idct", "nnls"}:
+        globals()[_name] = import_function("scipy.special", "_ufuncs", _name)
+    try:
+        _fft = import_part("scipy.fft._pocketfft", "pypocketfft")
+    except ImportError:
+        from scipy.fft import dct, idct
+    else:
+        _transform = getattr(_fft, "pypocketfft", _fft).dct
+        dct, idct = (lambda x: _transform(x, 2, (-1,))), (lambda x: _transform(x, 3, (-1,), 2))

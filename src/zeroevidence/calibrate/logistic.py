@@ -299,7 +299,7 @@ def to_cosines(values: FloatArray | IntArray) -> FloatArray:
     """
     from zeroevidence._scipy import dct  # `link` needs other parts of this module, and has NumPy alone
 
-    return np.asarray(dct(values.astype(np.float64), 2, (-1,)))
+    return np.asarray(dct(values.astype(np.float64)))
 
 
 def from_cosines(spectrum: FloatArray) -> FloatArray:
@@ -310,9 +310,9 @@ def from_cosines(spectrum: FloatArray) -> FloatArray:
     >>> from_cosines(to_cosines(np.array([3.0, 1.0, 4.0, 1.0]))).round(12).tolist()
     [3.0, 1.0, 4.0, 1.0]
     """
-    from zeroevidence._scipy import dct
+    from zeroevidence._scipy import idct
 
-    return np.asarray(dct(spectrum, 3, (-1,), 2))  # the third kind divided by the length is the inverse
+    return np.asarray(idct(spectrum))
 
 
 def rank_cells(counts: Counts) -> tuple[IntArray, IntArray]:
