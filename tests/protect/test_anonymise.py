@@ -3,6 +3,7 @@
 import hashlib
 import json
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,13 @@ from zeroevidence.data.formats.corpora import read_corpus
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect import McAdams, load_protector
 from zeroevidence.protect.anonymise import AnonymiseOptions, anonymise, journal_of, seed_and_settings
-from zeroevidence.protect.release import RefusedRecording, read_card, refused_recordings, release_card
+from zeroevidence.protect.release import (
+    RefusedRecording,
+    protector_without_draws,
+    read_card,
+    refused_recordings,
+    release_card,
+)
 from zeroevidence.protect.voices import VOICE_PROTECTORS, register_voice
 from zeroevidence.run import Run
 
@@ -178,6 +185,22 @@ def test_the_digests_are_those_of_the_files(tree, tmp_path):
     (out / "protector.json").unlink()
     assert release_card(out, files, notes.append).name == "out"
     assert len(notes) == 1
+
+
+@pytest.mark.parametrize(
+    ("made", "name", "known"),
+    [
+        ("pitch:2", "pitch:2", True),
+        ("pitch:-2..2", "pitch:2", False),  # drawn
+        ("pitch:2", "command:true {input} {output}", False),  # what another's card names is not started
+        ("pitch:2", "of-a-later-version", False),
+    ],
+)
+def test_the_protector_of_a_release_that_draws_nothing(tree, tmp_path, made, name, known):
+    card = replace(anonymise(tree, tmp_path / "out", protect=made).card, name=name)
+    protector = protector_without_draws(card)
+    assert (protector is not None) == known
+    assert not known or protector.fingerprint == load_protector(name).fingerprint
 
 
 def test_recordings_that_cannot_be_used_are_refused_and_tried_again(tree, tmp_path):

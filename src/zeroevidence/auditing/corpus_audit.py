@@ -46,7 +46,7 @@ from zeroevidence.evaluation.people import with_seconds
 from zeroevidence.evaluation.rows.about import Protection
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.parallel import compute_beside, end_workers
-from zeroevidence.protect.release import ProtectorCard, protector_card, release_card
+from zeroevidence.protect.release import ProtectorCard, protector_card, protector_without_draws, release_card
 from zeroevidence.run import Run, no_step
 
 _SHOWN_NOTES = 5  # on the speech; `doctor` lists all
@@ -92,9 +92,13 @@ def audit_corpora(speech: AuditedSpeech, options: AuditOptions = AuditOptions(),
     encoded, left_out = _train(speech, embedded, encoder, options)
     recordings = {utterance.id: str(utterance.path) for _, fold in embedded.folds for utterance in fold}
     repeats = embedded.draws.deterministic
-    blind = partial(protected_speech.ignores_speakers, speech.corpus, embedded.transform, encoder.sample_rate)
     seconds = embedded.trial_seconds(encoder.sample_rate)
     end_workers()  # each holds encoders and what they computed with, up to 200 MB, which attackers do not need
+
+    def blind() -> bool:
+        transform = embedded.transform or protector_without_draws(card)
+        return protected_speech.ignores_speakers(speech.corpus, transform, encoder.sample_rate)
+
     with naming_file(str(speech.protector or speech.folders[0])):
         result = audit_folds(encoded, options, run, deterministic=repeats, blind=blind, recordings=recordings)
     flags = [*pair_flags(compared), *refusal_flags(speech.left_out)]

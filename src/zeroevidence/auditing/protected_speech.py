@@ -21,7 +21,7 @@ from zeroevidence.data.embeddings import Embeddings, mated_rows, require_speaker
 from zeroevidence.data.formats.corpora import to_corpus
 from zeroevidence.data.formats.corpus_files import CorpusRows, read_files
 from zeroevidence.data.waves import Wave
-from zeroevidence.errors import InputError, UsageError
+from zeroevidence.errors import InputError, MissingExtra, UsageError
 from zeroevidence.protect.release import CARD, protector_card, read_card, refused_recordings
 from zeroevidence.protect.voices import ProtectorPart, seeded_protectors
 from zeroevidence.run import Run
@@ -352,7 +352,7 @@ def ignores_speakers(corpus: Corpus, transform: VoiceTransform | None, rate: int
             wave, other = load_speech(each, rate).wave, replace(each, speaker=f"not {each.speaker}")
             if not np.array_equal(protect(wave, rate, each, transform), protect(wave, rate, other, transform)):
                 return False
-    except InputError:  # one of them is refused, by chance or not
+    except (InputError, MissingExtra):  # one of them is refused, by chance or not
         return False
     return True
 

@@ -20,8 +20,14 @@ from zeroevidence.data.formats.corpus_files import CorpusRows, UtteranceRow
 from zeroevidence.data.json_values import load_json, typed
 from zeroevidence.data.printable import labelled_lines
 from zeroevidence.data.writing import write_file
-from zeroevidence.errors import InputError
-from zeroevidence.protect.voices import ProtectorPart, find_voice_protectors, protector_parts
+from zeroevidence.errors import InputError, ZeroEvidenceError
+from zeroevidence.protect.voices import (
+    ProtectorPart,
+    VoiceProtector,
+    find_voice_protectors,
+    load_protector,
+    protector_parts,
+)
 
 _DEFENCE = "Keep recordings from being linked to the people who speak in them."
 _OPPORTUNITY = (
@@ -191,6 +197,17 @@ DIGESTS = "digests.txt"
 _LINE = re.compile(r"(\\?)([0-9a-f]{64})  (.+)")
 _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r"}
 _UNESCAPED = {escaped: character for character, escaped in _ESCAPES.items()}
+
+
+def protector_without_draws(card: ProtectorCard) -> VoiceProtector | None:
+    """Return the protector of a release whose card says that it draws nothing, unless it is a program of others."""
+    if card.release is None or card.release.draws != "none":
+        return None
+    try:
+        kinds = find_voice_protectors(card.name)
+        return None if any(kind.name == "command" for kind in kinds) else load_protector(card.name)
+    except ZeroEvidenceError:  # not installed, or not known here
+        return None
 
 
 def digest_list(digests: Mapping[str, str]) -> str:

@@ -182,8 +182,8 @@ fused: the scores of {number} systems were added with weights that were fitted o
 cross-validated: cross-validated over people: in each of {splits} split(s) into {folds} folds everybody is evaluated
     once, among the people of one fold, by attackers who learned from the people of other folds.
 drawn-per-speaker: protected recordings of one person are more alike than their originals explain ({share:.0%} of what
-    they have in common beyond other people's), so the protection seems to be drawn per speaker; two recordings of one
-    person then stay linkable.
+    they have in common beyond other people's): something may be drawn per speaker, which keeps their recordings
+    linkable, or words and timing are heard better than before.
 pitch-drawn-per-speaker: the pitch was moved by another amount for each person (a spread of {spread:.1f} semitones
     between people), so it seems to be drawn per speaker; two recordings of one person then stay linkable.
 values-left-out: {lost} of {times} values without some of the speakers are missing, because a kind of trial was; collect
