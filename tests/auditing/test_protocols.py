@@ -11,6 +11,7 @@ from zeroevidence.attack.backends.cosine import Cosine
 from zeroevidence.auditing import AuditOptions, EmbeddingSets, audit
 from zeroevidence.auditing.embedding_sets import draw_sets, recordings_of_each
 from zeroevidence.auditing.protocols import (
+    ENROLLED,
     PROTOCOLS,
     ProtocolChoice,
     ProtocolOption,
@@ -185,12 +186,14 @@ def test_the_main_rows_are_those_of_an_audit_without_other_protocols(result, mon
     assert result.strongest.about.role == "attack"
 
 
-def test_the_curve_over_enrolled_recordings(result):
+def test_the_curve_over_enrolled_recordings(result, monkeypatch):
     curve = result.enrolment_curve
     assert curve.amount == (1, 2, 4)
     assert list(curve.bits) == sorted(curve.bits)
     assert result.strongest.curves["alid_over_enrolment"].y == curve.bits
     assert ("enrolment-pays" in {flag.code for flag in result.strongest.flags}) == (curve.gain >= 0.1)
+    monkeypatch.setattr(PROTOCOLS, "_entries", {ENROLLED.name: ENROLLED})
+    assert audited(people()).enrolment_curve == curve  # it ends with the usual protocol, whatever others there are
 
 
 @slow

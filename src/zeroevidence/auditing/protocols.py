@@ -313,10 +313,10 @@ def try_protocols(plan: AttackPlan, attacks: AttackRows, strongest: int) -> tupl
     results = AttackRows()
     plan.evaluate([(model, attempt.result) for attempt in rows.values()], results)
     for place, protocol in enumerate(rows):
-        row, result = results.rows[place], results.attacks[place]
+        row = results.rows[place]
         about = replace(row.about, role="protocol", protocol=protocol)
         results.rows[place] = replace(row, about=about, labels={**row.labels, "protocol": str(protocol)})
-        results.cards[place] = plan.card(model, result, protocol)
+        results.cards[place] = plan.card(model, results.attacks[place], protocol)
     return results, _over_enrolment(single_attempts.get(ENROLLED.name, []), result, usual)
 
 
