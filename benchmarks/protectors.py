@@ -59,6 +59,7 @@ from zeroevidence.data.store import Store
 from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.evaluation.finding.finding import findings
 from zeroevidence.evaluation.results import read_results, to_json
+from zeroevidence.measure.search.rank import guessing_rate
 from zeroevidence.optional import one_blas_thread
 from zeroevidence.protect import load_protector
 from zeroevidence.protect.release import read_card
@@ -199,7 +200,7 @@ def results(work: Path) -> list[dict]:
             refused = len(card.release.refused) if card and card.release else 0
             taken = json.loads((home / "time-1.json").read_text()) if (home / "time-1.json").exists() else None
             effort = out.parent.name.removeprefix("audit-")
-            common = {"effort": effort, "people": row.counts["speakers"], "among": row.counts["identities"]}
+            common = {"effort": effort, "people": row.counts["speakers"], "guessing": guessing_rate(row.counts)}
             if not lines:
                 before = words[0]["wer"] if words else None
                 opinion = opinions[0]["mos"] if opinions else None
@@ -266,7 +267,7 @@ def table(work: Path) -> None:
         cells = (
             limits(row.metrics["alid"], 1, 2),
             limits(row.metrics["top1"], 100, 0),
-            f"{100 / line['among']:.1f}",
+            f"{100 * line['guessing']:.1f}",
             limits(row.metrics.get("people_named"), 100, 0),
             beaten,
             limits(line.get("texts"), 1, 2),

@@ -129,8 +129,8 @@ draws-pay: with {amount} runs of the anonymiser instead of {before} this attacke
 enrolment-pays: with {amount} enrolled recordings of each person instead of {before} this attacker learned {gain:.2f}
     bits more and has not levelled off; read its disclosure as a lower bound.
 recordings-differ: pauses and channel of the recordings, without any voice, give away {bits:.2f} of {most:.2f} bits
-    {when} protection (p = {p_value:.2g}), so recordings of a person are alike in room or device; this is a result about
-    recordings, and what the voice alone gives away is not known.
+    {when} protection (p = {p_value:.2g}): those of a person have more than the voice in common, most often room or
+    device, so this is a result about recordings, and what the voice alone gives away is not known.
 words-disclose: words, not voice: the text alone gives away {bits:.2f} of {most:.2f} bits (p = {p_value:.2g}), which no
     change of voice takes away; where people were told what to read, this is a result about the texts.
 attacks-failed: {count} could not be carried out and {were} left out: {names}; what was measured is the least that is
