@@ -8,7 +8,7 @@ import pytest
 from tests.effort import slow
 from tests.small_encoder import save_small_encoder
 from zeroevidence.attack.extractors.extract import extract_on_device
-from zeroevidence.auditing import AuditOptions, audit_corpora, read_speech
+from zeroevidence.auditing import AuditOptions, audit_corpora, corpus_audit, read_speech
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.results import from_json, to_json
@@ -109,6 +109,13 @@ def test_what_is_protected_here_has_the_numbers_of_what_was_released(voices, aud
     there = audited(voices, tmp_path / "there", tmp_path / "released", None)
     assert here.rows
     assert [row.metrics for row in here.rows] == [row.metrics for row in there.rows]
+
+
+def test_what_is_left_out_in_any_fold_is_named(voices, audited, tmp_path, monkeypatch):
+    reasons = {0: ["fewer people"]}  # in the first of several
+    monkeypatch.setattr(corpus_audit, "_fine_tune", lambda encoder, fold, options: ([], reasons.get(fold.number, [])))
+    settings = {"folds": 3, "attackers": ("backend-informed", "semi-informed"), "backends": None}
+    assert "fewer people" in audited(voices, tmp_path, **settings).left_out
 
 
 def flagged(audit):

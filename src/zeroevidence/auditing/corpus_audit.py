@@ -226,7 +226,7 @@ def _train(
         assert protected.run.cache is not None
         protected = replace(protected, split=split_extractor(encoder, protected.run.cache))
     encoded: list[list[EncodedSpeech]] = []
-    left_out: list[str] = []
+    left_out: dict[str, None] = {}  # in some fold
     contents, unread = dict[str, Mapping[str, Any]](), list[str]()
     if options.backends is None and options.effort != "quick":
         released = {each.id: each for _, fold in protected.folds for each in fold}
@@ -247,12 +247,12 @@ def _train(
             sets = speech[0].anonymised
             speech += [CONTENT_CUES[name].encode(content, sets) for name, content in contents.items()]
             speech += tuned
-            left_out = [*unread, *untuned]
+            left_out |= dict.fromkeys([*unread, *untuned])
             untried = encoders.other_encoders(encoder.name)
             if options.effort == "standard" and untried:
-                left_out.append(f"encoders {', '.join(untried)}: --effort full")
+                left_out[f"encoders {', '.join(untried)}: --effort full"] = None
         encoded.append(speech)
-    return encoded, left_out
+    return encoded, [*left_out]
 
 
 def _load_retrained(name: str | Path, protected: _ProtectedFolds) -> Extractor:
