@@ -97,6 +97,7 @@ def test_an_encoder_learns_once_and_is_kept(utterances, small, tmp_path, monkeyp
     monkeypatch.setattr(finetuning, "fine_tune", None)  # it must not be trained again
     kept = tuning(encoder)
     assert (kept.card, kept.learned) == (found.card, found.learned)
+    assert replace(tuning, fold=(2, 3))(encoder).further == ""  # it is said of the first
 
 
 @pytest.mark.parametrize(("draws", "epochs"), [(1, 30), (2, 22), (5, 14), (10, 10)])

@@ -169,7 +169,7 @@ class FineTuner:
         frames = TrainingFrames(*self._features(extractor.card), outputs)
         encoder = _EncoderTraining(extractor.card, network, frames, settings, replace(self.run, device=place))
         further = ""
-        if settings.scope == "last":
+        if settings.scope == "last" and self.fold[0] == 1:  # said once
             further = f"--effort full: {encoder.estimate(self._filled('all'))}"
             further += "" if self.fold[1] == 1 else f", in each of {self.fold[1]} folds"
         return replace(self._train(encoder), further=further)
