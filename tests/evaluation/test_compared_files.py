@@ -255,6 +255,16 @@ def test_audits_are_paired_and_start_with_the_attackers_that_count(audited, fold
     assert len(text.splitlines()) <= 40
 
 
+def test_results_of_audits_without_their_scores_are_compared_alike(audited, folders):
+    files = [folders / name / "result.json" for name in audited]
+    comparisons = compare_results(files, list(audited), options=OPTIONS)
+    paired = compare_results([folders / name for name in audited], list(audited), options=OPTIONS)
+    assert not any(comparison.paired for comparison in comparisons)
+    for comparison, other in zip(comparisons, paired, strict=True):
+        assert (comparison.measure, comparison.labels) == (other.measure, other.labels)
+        assert [system.value for system in comparison.ranking] == [system.value for system in other.ranking]
+
+
 def test_a_kind_that_only_one_audit_has_is_left_out(folders, tmp_path, audited):
     audit = audited["strong"]
     kept = [i for i, row in enumerate(audit.rows) if row.about.threat.name != "ignorant"]

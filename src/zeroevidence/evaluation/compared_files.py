@@ -31,12 +31,12 @@ AUDIT_MEASURES = ("alid", "top1", "eer")
 
 @dataclass(frozen=True, slots=True)
 class _AuditedSystem:
-    """One audit: its rows, the scores behind each, and which attackers are best."""
+    """One audit: its rows, the scores behind each where they are kept, and which attackers are best."""
 
     name: str
     folder: str
     rows: list[Evaluation]
-    scores: list[AttackScores]
+    scores: list[AttackScores] | None
     attackers: SystemAttackers
 
     @property
@@ -54,7 +54,7 @@ def compare_audits(
     options: Options = Options(),
     run: Run = Run(),
 ) -> list[Comparison]:
-    """Compare audits of the same trials by the scores that they keep, paired.
+    """Compare audits of the same trials by the scores that they keep, paired; by their intervals where one keeps none.
 
     First come the attackers that count, which may differ between systems; then the best attackers of each kind that
     every audit has.
@@ -62,7 +62,7 @@ def compare_audits(
     Parameters
     ----------
     folders
-        Folders that `audit` wrote.
+        Folders that `audit` wrote, or their results.
     systems
         A name for each.
     measures
@@ -74,14 +74,18 @@ def compare_audits(
     """
     if len(folders) < 2:
         raise UsageError(f"expected at least two systems to compare, got {len(folders)}")
-    audits = [_read_audit(str(folder), name) for folder, name in zip(folders, systems, strict=True)]
+    keep_scores = all(map(has_attack_scores, folders))
+    audits = [_read_audit(str(folder), name, keep_scores) for folder, name in zip(folders, systems, strict=True)]
     options = replace(options, null=0)
     titles = (f"attacker {number}" for number in count(1))
 
     @cache
     def row_of(place: int, number: int) -> Evaluation:
-        audit, attack = audits[place], audits[place].scores[number]
-        labels, about, titled = {"system": audit.name}, audit.rows[number].about, run.titled(next(titles))
+        audit, row = audits[place], audits[place].rows[number]
+        labels, about, titled = {"system": audit.name}, row.about, run.titled(next(titles))
+        if audit.scores is None:
+            return replace(row, labels=labels)
+        attack = audit.scores[number]
         with naming_file(audit.folder):
             return evaluate(attack.scores, dev=attack.dev, labels=labels, about=about, options=options, run=titled)
 
@@ -93,12 +97,17 @@ def compare_audits(
     return comparisons
 
 
-def _read_audit(folder: str, name: str) -> _AuditedSystem:
+def _read_audit(folder: str, name: str, keep_scores: bool) -> _AuditedSystem:
     rows = [row for row in read_results(folder) if row.about.role != "utility"]
-    scores = read_attack_scores(folder)
-    if len(scores) != len(rows):
+    scores = read_attack_scores(folder) if keep_scores else None
+    if scores is not None and len(scores) != len(rows):
         raise InputError(f"scores of {len(scores)} attackers, and {len(rows)} in the result", path=folder)
     return _AuditedSystem(name, folder, rows, scores, findings(rows)[0].systems[0])
+
+
+def _is_audit(rows: Sequence[Evaluation]) -> bool:
+    """Whether these are the rows of an audit: no other result has an attack on speech where nothing is to be found."""
+    return any(row.about.role == "floor" and row.about.threat is not None for row in rows)
 
 
 def _groups(audits: Sequence[_AuditedSystem]) -> list[tuple[str, tuple[int, ...]]]:
@@ -169,7 +178,7 @@ def compare_results(
     options: Options = Options(),
     run: Run = Run(),
 ) -> list[Comparison]:
-    """Compare finished results: audits by their scores, searches of `link` by their trials, others by their intervals.
+    """Compare finished results: searches of `link` and audits by their trials where these are kept, else by intervals.
 
     Parameters
     ----------
@@ -188,9 +197,9 @@ def compare_results(
         MEASURES.find(name)
     if len(systems) != len(paths):
         raise UsageError(f"expected one name for each of the {len(paths)} systems, got {len(systems)}")
-    if all(map(has_attack_scores, paths)):
+    results = [] if all(map(has_attack_scores, paths)) else [read_results(path) for path in paths]
+    if all(map(_is_audit, results)):
         return compare_audits(paths, systems, measures=measures, options=options, run=run)
-    results = [read_results(path) for path in paths]
     if all(len(rows) == 1 and has_trials(path) for path, rows in zip(paths, results, strict=True)):
         searches = [read_search(path, options, run, system=name) for path, name in zip(paths, systems, strict=True)]
         return compare(searches, measures)
