@@ -88,12 +88,12 @@ def test_the_protector_has_a_card_beside_the_attackers(audit, tmp_path, without_
     assert card == protected.protector.to_dict()
     assert "protector      mcadams:0.7+pitch:2" in audit_text(protected, verbose=True)
     inputs = inputs_of(protected)
-    inputs.add_result(str(tmp_path))
+    inputs.add_results([str(tmp_path)], ["a"])
     assert inputs.protectors == [card]
     assert "The protector: mcadams:0.7+pitch:2" in document(inputs)
     (tmp_path / "protector.json").write_text("[]")
     with pytest.raises(InputError, match=r"protector\.json: card: expected names and values"):
-        ReportInputs().add_result(str(tmp_path))
+        ReportInputs().add_results([str(tmp_path)], ["a"])
     assert "Not known" in unknown_protector_card("b5").utility
     with pytest.raises(UsageError, match="unknown voice protector 'shout'"):
         protector_card("mcadams+shout")

@@ -246,12 +246,26 @@ def test_every_protection_has_its_map(pairs, only_figure):
         assert name in figure
 
 
+def test_systems_of_one_name_in_two_results_are_told_apart(run, audit_rows, tmp_path):
+    attack = audit_rows[3]
+    better = attack.with_metrics({"alid": replace(attack.metrics["alid"], value=0.0, low=None, high=None)})
+    for name, row in (("ours", attack), ("theirs", better), ("again", attack)):
+        (tmp_path / f"{name}.json").write_text(to_json([*audit_rows[:2], row]))
+    paths = {name: str(tmp_path / f"{name}.json") for name in ("ours", "theirs", "again")}
+    for others, systems in ((["theirs"], {"ours", "theirs"}), (["again"], {attack.labels["system"]})):
+        material = ReportInputs()
+        material.add_results([paths["ours"], *map(paths.get, others)], ["ours", *others])
+        assert {row.labels["system"] for row in material.rows if row.about.role == "attack"} == systems
+    out, _ = run.well("evaluate", paths["ours"], paths["theirs"], "-f", "csv")
+    systems = {line.split(",")[0] for line in out.splitlines()[1:]}
+    assert systems - {row.labels["system"] for row in audit_rows[:2]} == {"ours", "theirs"}
+
+
 def test_what_two_results_have_in_common_is_shown_once(audit_rows, tmp_path):
     for name, part in (("a", audit_rows[:3]), ("b", [*audit_rows[:2], audit_rows[3]])):
         (tmp_path / f"{name}.json").write_text(to_json(part))
     material = ReportInputs()
-    for name in "ab":
-        material.add_result(str(tmp_path / f"{name}.json"))
+    material.add_results([str(tmp_path / f"{name}.json") for name in "ab"], ["a", "b"])
     names = [row.about.threat.name for row in material.rows]
     assert names == ["unprotected", "random", "ignorant", "lazy-informed"]
     assert len(material.cards) == 4

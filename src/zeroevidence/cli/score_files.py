@@ -12,7 +12,8 @@ import click
 from zeroevidence.data.formats.scores.score_format import ReadingOptions
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, Options
-from zeroevidence.evaluation.results import is_result, refuse_unfinished
+from zeroevidence.evaluation.comparable import tell_apart
+from zeroevidence.evaluation.results import is_result, read_results, refuse_unfinished
 from zeroevidence.evaluation.score_files import ScoreFile, ScorePaths, distinct_names, pool_files, score_files
 from zeroevidence.evaluation.utility import utility_in_folders
 from zeroevidence.parallel import compute_in_copies
@@ -50,6 +51,11 @@ class ScoreInputs:
     def all_finished(self) -> bool:
         """Whether SCORES are finished results only."""
         return len(self.finished) == len(self.paths.scores) and not self.paths.targets
+
+    def finished_rows(self) -> list[Evaluation]:
+        """Return the rows of finished results, where different systems have different names."""
+        results = [read_results(path) for path in self.finished]
+        return [row for rows in tell_apart(results, distinct_names(self.finished)) for row in rows]
 
     @property
     def names(self) -> list[str]:

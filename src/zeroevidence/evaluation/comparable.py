@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 
 import numpy as np
@@ -13,6 +13,7 @@ from zeroevidence.data.preparing import sort_by_name
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.rows.about import About
+from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.measure_result import SearchedTrials
 from zeroevidence.uncertainty.groups import find_clusters
 
@@ -94,6 +95,42 @@ def _names(places: Sequence[int], labels: Sequence[Mapping[str, str]], sources: 
         if len(set(names)) == len(names) and all(names):
             return tuple(names)
     return tuple(str(number) for number in range(1, len(places) + 1))
+
+
+def tell_apart(results: Sequence[Sequence[Evaluation]], names: Sequence[str]) -> list[list[Evaluation]]:
+    """Return the rows of several results, where systems that two of them call alike are called as the results are.
+
+    They are two systems where attacks of the same labels have other numbers.
+
+    Examples
+    --------
+    >>> from zeroevidence import Options, evaluate
+    >>> plain = Options(intervals=0, null=0)
+    >>> one, two = ([evaluate([2.0], [x], labels={"system": "b5"}, options=plain)] for x in (1.0, 3.0))
+    >>> [row.labels["system"] for rows in tell_apart([one, two], ["ours", "theirs"]) for row in rows]
+    ['ours', 'theirs']
+    >>> [row.labels["system"] for rows in tell_apart([one, one], ["ours", "theirs"]) for row in rows]
+    ['b5', 'b5']
+    """
+    first: dict[Hashable, tuple[int, Evaluation]] = {}
+    alike: set[str | None] = set()
+    for number, rows in enumerate(results):
+        for row in rows:
+            system = row.labels.get(_SYSTEM)
+            before, other = first.setdefault((system, _key(row.labels, row.about)), (number, row))
+            if row.about.role == "attack" and before != number and _numbers(row) != _numbers(other):
+                alike.add(system)
+    return [
+        [
+            replace(row, labels={**row.labels, _SYSTEM: name}) if row.labels.get(_SYSTEM) in alike else row
+            for row in rows
+        ]
+        for rows, name in zip(results, names, strict=True)
+    ]
+
+
+def _numbers(row: Evaluation) -> tuple[dict[str, object], dict[str, int]]:
+    return {name: result.value for name, result in row.metrics.items()}, dict(row.counts)
 
 
 def check_same_trials(systems: Sequence[tuple[str, Scores]]) -> None:

@@ -384,7 +384,7 @@ def _pooled_file(files: Sequence[ScoreFile], label: str) -> ScoreFile:
 def distinct_names(paths: Sequence[str]) -> list[str]:
     """File names without their ending, with as much of the path before them as it takes to tell them apart."""
     parts = [tuple(map(file_name_text, _name_parts(path))) for path in paths]
-    for depth in range(1, max(map(len, parts)) + 1):
+    for depth in range(1, max(map(len, parts), default=0) + 1):
         names = ["/".join(part[-depth:]) for part in parts]
         if len(set(names)) == len(names):
             return names

@@ -13,6 +13,7 @@ from zeroevidence.data.formats.voiceprivacy_tables import summaries
 from zeroevidence.data.json_values import load_json, read_json, typed
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Comparison, Evaluation
+from zeroevidence.evaluation.comparable import tell_apart
 from zeroevidence.evaluation.finding.chance import with_adjusted
 from zeroevidence.evaluation.results import from_json, read_published, result_text
 from zeroevidence.protect.release import read_card
@@ -38,28 +39,35 @@ class ReportInputs:
     def __post_init__(self) -> None:
         self.cards += [None] * (len(self.rows) - len(self.cards))
 
-    def add_result(self, path: str) -> None:
-        """Read a finished result: a JSON file, a folder that `link` or `audit` wrote, or a table that a kit wrote."""
+    def add_results(self, paths: Sequence[str], names: Sequence[str]) -> None:
+        """Read finished results: JSON files, folders that `link` or `audit` wrote, or tables that a kit wrote.
+
+        Where two call different systems alike, these are called by the names of the results.
+        """
+        for path, rows in zip(paths, tell_apart([self._read(path) for path in paths], names), strict=True):
+            cards = iter(_cards(Path(path), sum(row.about.role != "utility" for row in rows)))
+            for row in rows:
+                card = None if row.about.role == "utility" else next(cards)
+                if row not in self.rows:  # audits of the same data have their bounds in common
+                    self.rows.append(row)
+                    self.cards.append(card)
+        self.rows = with_adjusted(self.rows)
+
+    def _read(self, path: str) -> list[Evaluation]:
+        """Return the rows of a result; comparisons and the card of a protector are added."""
         if tables := summaries(path):
-            self.add_rows(read_published(*tables))
-            return
+            return read_published(*tables)
         name, text = result_text(path)
         document = read_json(text, name)
         if isinstance(document, dict) and document.get("schema") == SCHEMA:
             self.comparisons += comparisons_from_json(text, path=name)
-            return
+            return []
         rows = from_json(text, path=name)
         if not rows:
             raise InputError("has no rows; expected a result", path=name)
         protector = read_card(path)
         self._add_protector(None if protector is None else protector.to_dict())
-        cards = iter(_cards(Path(path), sum(row.about.role != "utility" for row in rows)))
-        for row in rows:
-            card = None if row.about.role == "utility" else next(cards)
-            if row not in self.rows:  # audits of the same data have their bounds in common
-                self.rows.append(row)
-                self.cards.append(card)
-        self.rows = with_adjusted(self.rows)
+        return rows
 
     def add_audit(self, audit: Audit) -> None:
         """Add the results of an audit; bounds that audits of the same data have in common come once."""

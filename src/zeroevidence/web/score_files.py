@@ -36,8 +36,7 @@ def evaluate_scores(request: JobRequest, run: Run) -> Findings:
     inputs = ReportInputs()
     results, raw = _sources(request)
     run.progress(WORK["scores"], "files")
-    for upload in results:
-        inputs.add_result(upload.path)
+    inputs.add_results([upload.path for upload in results], titles([upload.stem for upload in results]))
 
     current = ""
 

@@ -150,12 +150,11 @@ def _prepare_text() -> None:
 def _evaluate(inputs: ScoreInputs, options: Options, extras: _Extras, run: Run) -> list[Evaluation]:
     """Return the rows of score files, folders and finished results."""
     from zeroevidence.data.formats.lists import read_prior
-    from zeroevidence.evaluation import read_results
     from zeroevidence.evaluation.finding.beside import flag_rows
     from zeroevidence.evaluation.score_files import by_sex, evaluate_files
     from zeroevidence.evaluation.utility import without_copies
 
-    finished = [row for path in inputs.finished for row in read_results(path)]
+    finished = inputs.finished_rows()
     if inputs.all_finished:
         return finished
     files = without_copies(inputs.files())

@@ -16,7 +16,7 @@ from zeroevidence.cli.score_files import ScoreInputs
 from zeroevidence.data.files import naming_file
 from zeroevidence.data.writing import refuse_existing, write_file
 from zeroevidence.errors import UsageError
-from zeroevidence.evaluation import Evaluation, Options, read_results
+from zeroevidence.evaluation import Evaluation, Options
 from zeroevidence.evaluation.finding.finding import first_look
 from zeroevidence.plot.canvas import FORMATS, import_without_help, need_matplotlib
 from zeroevidence.plot.figures import needs_panels, to_bytes
@@ -155,5 +155,5 @@ def _rows(inputs: ScoreInputs) -> list[Evaluation]:
 
         rows += sample_audit(options=quick).rows
     inputs = replace(inputs, paths=replace(inputs.paths, scores=paths))
-    rows += [row for path in inputs.finished for row in read_results(path)]
+    rows += inputs.finished_rows()
     return rows if inputs.all_finished else [*rows, *evaluate_files(inputs.files(), inputs.reading, options=quick)]

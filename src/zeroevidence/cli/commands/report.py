@@ -50,7 +50,7 @@ def command(ctx: click.Context, inputs: ScoreInputs, options: Options, run: Run,
     zeroevidence report out/ --paragraph
     """  # noqa: D301 (\b is a control character here)
     from zeroevidence.data.files import naming_file
-    from zeroevidence.evaluation.score_files import evaluate_files
+    from zeroevidence.evaluation.score_files import distinct_names, evaluate_files
     from zeroevidence.evaluation.utility import without_copies
     from zeroevidence.report.document import assessment_text, document
     from zeroevidence.report.inputs import ReportInputs, ReportOptions
@@ -63,8 +63,7 @@ def command(ctx: click.Context, inputs: ScoreInputs, options: Options, run: Run,
     if style.paragraph and output.format != "html":
         raise UsageError("--paragraph is plain text; expected no -f with it")
     content = ReportInputs()
-    for path in inputs.finished:
-        content.add_result(path)
+    content.add_results(inputs.finished, distinct_names(inputs.finished))
     files = [] if inputs.all_finished else without_copies(inputs.files())
     prepare = _prepare_page if output.format == "html" and not style.paragraph else None
     if not inputs.all_finished:
