@@ -6,7 +6,11 @@ import zlib
 import pytest
 from playwright.sync_api import expect
 
+import zeroevidence as ze
 from tests.effort import slow
+from zeroevidence.evaluation import Flag
+from zeroevidence.report.inputs import ReportInputs
+from zeroevidence.report.page import to_html
 
 EVIL = "<script>alert(1)</script>"
 PEOPLE = 8
@@ -118,6 +122,18 @@ def test_no_sideways_scrolling_of_the_page(report, visit, width):
     if width == 400:  # and nothing has to be scrolled within the page
         wider = "all => all.filter(one => one.getBoundingClientRect().right > 400).map(one => one.tagName)"
         assert page.locator("main *:visible").evaluate_all(wider) == []
+
+
+@slow
+def test_warnings_of_many_rows_scroll_nothing_sideways(visit, tmp_path):
+    plain = ze.Options(intervals=0, null=0)
+    encoder = "+".join(["campplus-trained-crops"] * 9)
+    row = ze.evaluate([2.0, 3.0], [0.0, 2.5], labels={"system": "a", "encoder": encoder}, options=plain)
+    often = row.with_flags(Flag("often", "warning", "every other row has it"))
+    (tmp_path / "page.html").write_text(to_html(ReportInputs([row, often] * 60)), encoding="utf-8")
+    page, _ = visit(tmp_path / "page.html", viewport={"width": 900, "height": 900})
+    assert "rows 2, 4, 6" in page.locator(".rows").first.inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 900
 
 
 @slow

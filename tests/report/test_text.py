@@ -12,7 +12,7 @@ from zeroevidence.evaluation import About, Evaluation, Flag, MeasureResult, Setu
 from zeroevidence.evaluation.results import from_json
 from zeroevidence.measure.measures import MEASURES, headline_measures
 from zeroevidence.report import render
-from zeroevidence.report.layout import heading
+from zeroevidence.report.layout import heading, raised_flags
 from zeroevidence.uncertainty.null import Null
 
 WIDTHS = (80, 120, 200)
@@ -174,6 +174,14 @@ def test_warnings_come_once_with_their_rows_the_gravest_first(shown, width):
     codes = "few-speakers (rows 3-5, 9), replicates-left-out (all rows)"
     assert f"Flags: {codes}; --verbose says what they mean." in short
     assert "fault eer-above-half (rows 2, 7): the scores" in short
+
+
+@pytest.mark.parametrize(("severity", "ways", "places"), [("note", 3, 3), ("note", 4, 1), ("fault", 4, 4)])
+def test_a_warning_in_many_ways_is_shown_once(severity, ways, places):
+    flags = [Flag("turned", severity, f"the weight is {number}") for number in range(ways)]
+    raised = raised_flags([row(number, flags=[flag]) for number, flag in enumerate(flags)])
+    assert [each.flag for each in raised] == flags[:places]
+    assert raised[0].where == ("row 1; with other numbers rows 2-4" if places == 1 else "row 1")
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -18,6 +19,7 @@ from zeroevidence.measure.measures import MEASURES, headline_measures
 from zeroevidence.uncertainty.level import percent
 
 UNBROKEN = "\u00a0"  # a blank at which lines are not broken
+_MOST_WAYS = 3  # in which a warning is worded, each shown by itself
 _UNITS = {"rate": "%", **{unit: unit for unit in ("bit", "bit per dimension", "log10 LR", "dB", "nat")}}
 
 
@@ -222,13 +224,18 @@ class RaisedFlag:
     flag: Flag
     rows: tuple[int, ...]
     everywhere: bool
+    alike: tuple[int, ...] = ()  # rows that have it with other numbers or names in its sentence
+
+    @property
+    def where(self) -> str:
+        """Which rows have it; nothing where there is only one row."""
+        rows = "" if not self.rows else "all rows" if self.everywhere else row_range(self.rows)
+        return f"{rows}; with other numbers {row_range(self.alike)}" if self.alike else rows
 
     @property
     def name(self) -> str:
         """The code, and which rows."""
-        if not self.rows:
-            return self.flag.code
-        return f"{self.flag.code} ({'all rows' if self.everywhere else row_range(self.rows)})"
+        return f"{self.flag.code} ({self.where})" if self.where else self.flag.code
 
     @property
     def text(self) -> str:
@@ -240,7 +247,7 @@ class RaisedFlag:
 
 
 def raised_flags(rows: Sequence[Evaluation]) -> list[RaisedFlag]:
-    """Each warning once, the gravest first."""
+    """Each warning once, the gravest first; of one that rows have in many ways, the first way and all rows."""
     numbers: dict[Flag, list[int]] = {}
     for position, row in enumerate(rows, 1):
         for flag in row.flags:
@@ -248,7 +255,15 @@ def raised_flags(rows: Sequence[Evaluation]) -> list[RaisedFlag]:
     severities = get_args(Severity)
     ordered = sorted(numbers.items(), key=lambda item: severities.index(item[0].severity))
     several = len(rows) > 1
-    return [RaisedFlag(flag, tuple(places) if several else (), len(places) == len(rows)) for flag, places in ordered]
+    raised = [RaisedFlag(flag, tuple(places) if several else (), len(places) == len(rows)) for flag, places in ordered]
+    ways = Counter(each.flag.code for each in raised if each.flag.severity != "fault")
+    first: dict[object, RaisedFlag] = {}
+    for each in raised:
+        key = each.flag.code if ways[each.flag.code] > _MOST_WAYS else each.flag
+        before = first.setdefault(key, each)
+        if before is not each:
+            first[key] = replace(before, alike=tuple(sorted({*before.alike, *each.rows} - {*before.rows})))
+    return list(first.values())
 
 
 def row_range(numbers: Sequence[int]) -> str:
