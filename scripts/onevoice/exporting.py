@@ -35,26 +35,39 @@ def export(weights: Path, folder: Path) -> None:
     )
     voice.eval()
     folder.mkdir(parents=True, exist_ok=True)
-    features = torch.zeros(1, 10, 288)
-    _export(
-        voice.content,
-        (features,),
-        folder / "content.onnx",
-        ["features"],
-        "vectors",
-        {"features": {1: "frames"}, "vectors": {1: "frames"}},
-    )
     inputs = (torch.zeros(1, 10, 64), torch.zeros(1, 30, 514))
     axes = {"vectors": {1: "codes"}, "excitation": {1: "frames"}, "spectrum": {1: "frames"}}
     _export(voice.decoder, inputs, folder / "decoder.onnx", ["vectors", "excitation"], "spectrum", axes)
-    books = {
-        f"codes_{size}": book.vectors.numpy().astype(np.float32)
-        for size, book in zip(SIZES, voice.codebooks, strict=True)
-    }
-    np.savez(folder / "codebooks.npz", **books)
+    books = {size: book.vectors.numpy() for size, book in zip(SIZES, voice.codebooks, strict=True)}
+    export_content(voice.content, books, weights.parent, folder)
+
+
+@torch.no_grad()
+def export_content(content: torch.nn.Module, books: dict[int, np.ndarray], readings: Path, folder: Path) -> None:
+    """Write `content.onnx` and `codebooks.npz` beside the decoder, and the card of all."""
+    vectors = np.concatenate(
+        [
+            content(torch.from_numpy(np.load(path)["features"][:1]).float())[0].numpy()
+            for path in sorted(readings.glob("part-*.npz"))
+        ]
+    )
+    arrays = {f"codes_{size}": book.astype(np.float32) for size, book in books.items()}
+    arrays |= {f"frames_{size}": usual_frames(vectors, book).astype(np.float32) for size, book in books.items()}
+    np.savez(folder / "codebooks.npz", **arrays)
+    axes = {"features": {1: "frames"}, "vectors": {1: "frames"}}
+    _export(content, (torch.zeros(1, 10, 288),), folder / "content.onnx", ["features"], "vectors", axes)
     files = ("content.onnx", "decoder.onnx", "codebooks.npz")
     digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in files}
     (folder / "card.json").write_text(json.dumps({**CARD, "sha256": digests}, indent=2) + "\n", encoding="utf-8")
+
+
+def usual_frames(vectors: np.ndarray, book: np.ndarray) -> np.ndarray:
+    """Return for how many frames each code lasts on average; one for codes that never occur."""
+    codes = (np.square(book).sum(1) - 2.0 * vectors @ book.T).argmin(1)
+    starts = np.flatnonzero(np.diff(codes, prepend=-1))
+    lengths = np.diff(np.append(starts, len(codes)))
+    number, total = (np.bincount(codes[starts], weights, minlength=len(book)) for weights in (None, lengths))
+    return np.where(number > 0, total / np.maximum(number, 1), 1.0)
 
 
 def _export(module: torch.nn.Module, inputs: tuple, path: Path, names: list[str], output: str, axes: dict) -> None:

@@ -92,10 +92,25 @@ def prepare_people(work: Path, folder: Path, encoder: Path, copies: int, workers
     )
 
 
+def hear(work: Path, corpus: Path, encoder: Path, flite: str, people: int, copies: int, workers: int) -> None:
+    """Run the content encoder over recordings of people and over readings of their transcripts."""
+    from people import recordings_of
+    from refining import prepare_pair
+
+    jobs = [
+        (corpus / row["path"], row["text"], k, encoder, flite, TARGET, copies)
+        for k, row in enumerate(recordings_of(corpus, people))
+    ]
+    work.mkdir(parents=True, exist_ok=True)
+    with multiprocessing.Pool(workers) as pool:
+        pairs = pool.map(prepare_pair, jobs, chunksize=4)
+    np.savez(work / "pairs.npz", pairs=np.array(pairs, dtype=object))
+
+
 def main() -> None:
     """Run one of the steps."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=("pack", "prepare", "listen", "train", "export"))
+    parser.add_argument("step", choices=("pack", "prepare", "listen", "train", "export", "hear", "refine"))
     parser.add_argument("work", type=Path)
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--encoder", type=Path)
@@ -116,6 +131,12 @@ def main() -> None:
         pack(given.folder, given.work, given.flite, TARGET, given.people)
     elif given.step == "listen":
         prepare_people(given.work, given.folder, given.encoder, given.copies, given.workers)
+    elif given.step == "hear":
+        hear(given.work, given.folder, given.encoder, given.flite, given.people, given.copies, given.workers)
+    elif given.step == "refine":
+        from refining import refine
+
+        refine(given.work, given.folder, given.minutes, given.seed)
     elif given.step == "train":
         from training import train
 

@@ -22,7 +22,7 @@ class Content(nn.Module):
         self.register_buffer("mean", mean)
         self.register_buffer("deviation", deviation)
         self.wide = nn.Conv1d(FEATURES, 256, 5, padding=2)
-        self.layers = nn.ModuleList(nn.Conv1d(256, 256, 3, padding=gap, dilation=gap) for gap in (1, 2, 4))
+        self.layers = nn.ModuleList(nn.Conv1d(256, 256, 3, padding=gap, dilation=gap) for gap in (1, 2, 4, 8, 16))
         self.narrow = nn.Conv1d(256, CODE, 1)
 
     def forward(self, features: Tensor) -> Tensor:

@@ -45,18 +45,21 @@ def transcribe(text: str, flite: str, voice: str) -> tuple[list[str], list[bool]
     return [*sounds, SILENCE], [*optional, False]
 
 
+def recordings_of(corpus: Path, people: int) -> list[dict[str, str]]:
+    """Return the rows of a number of people, drawn as the benchmarks draw those to learn from."""
+    with (corpus / "utterances.tsv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    order = np.random.default_rng(0).permutation(np.unique([row["speaker"] for row in rows]))
+    return [row for row in rows if row["speaker"] in order[:people]]
+
+
 def pack(corpus: Path, folder: Path, flite: str, voice: str, people: int) -> None:
     """Write the recordings of some people, compressed, and their sounds."""
     import soundfile
 
-    with (corpus / "utterances.tsv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file, delimiter="\t"))
-    order = np.random.default_rng(0).permutation(np.unique([row["speaker"] for row in rows]))
     folder.mkdir(parents=True, exist_ok=True)
     listed = []
-    for row in rows:
-        if row["speaker"] not in order[:people]:
-            continue
+    for row in recordings_of(corpus, people):
         wave, rate = soundfile.read(corpus / row["path"], dtype="float32")
         soundfile.write(
             folder / f"{row['utterance']}.ogg", wave, rate, subtype="OPUS", format="OGG", compression_level=0.9

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import onnxruntime
-from scipy.signal import butter, resample_poly, sosfilt
+from scipy.signal import butter, fftconvolve, firwin2, resample_poly, sosfilt
 
 RATE = 16_000
 HOP = 384  # samples of a frame of the content encoder
@@ -82,28 +82,31 @@ def change_size(reading: Reading, factor: float) -> Reading:
 
 
 def change_room(wave: np.ndarray, source: np.random.Generator) -> np.ndarray:
-    """Change level and spectrum a little, and add noise, sometimes an echo."""
-    tilt = source.uniform(-0.5, 0.5)
-    result = wave.copy()
-    result[1:] += np.float32(tilt) * wave[:-1]
-    if source.random() < 0.3:
-        decay = np.exp(-np.arange(RATE // 5) / (RATE * source.uniform(0.01, 0.06)))
-        echo = source.standard_normal(len(decay)) * decay
-        echo[0] = source.uniform(4.0, 12.0)
-        result = np.convolve(result, echo)[: len(wave)]
-    result /= max(float(np.abs(result).max()), 1e-6)
-    noise = source.standard_normal(len(wave))
+    """Play speech in a room, with noise, to a device, each drawn; some have no echo, a full band or hardly any noise."""
+    bands = np.linspace(0.0, 1.0, 9)
+    gains = 10.0 ** (source.uniform(0.0, 10.0) * source.uniform(-1.0, 1.0, len(bands)) / 20)
+    result = fftconvolve(wave, firwin2(129, bands, gains), "same")
     if source.random() < 0.5:
-        noise = np.convolve(noise, np.ones(8) / np.sqrt(8.0))[: len(wave)]
-    level = float(np.sqrt(np.mean(result**2))) * 10 ** (-source.uniform(5.0, 45.0) / 20)
+        decay = np.exp(-np.arange(2 * RATE // 5) / (RATE * source.uniform(0.01, 0.1)))
+        echo = source.standard_normal(len(decay)) * decay
+        echo[0] = source.uniform(3.0, 12.0)
+        result = fftconvolve(result, echo)[: len(wave)]
+    colour = firwin2(129, bands, 10.0 ** (source.uniform(-30.0, 10.0) * bands / 20))
+    noise = fftconvolve(source.standard_normal(len(wave)), colour, "same")
+    level = float(np.sqrt(np.mean(result**2) / np.mean(noise**2))) * 10 ** (-source.uniform(5.0, 45.0) / 20)
     result = result + level * noise
-    if source.random() < 0.2:
+    if source.random() < 0.3:
         edges = (source.uniform(50.0, 350.0), source.uniform(3000.0, 7000.0))
         result = sosfilt(butter(3, edges, "bandpass", fs=RATE, output="sos"), result)
+    result /= max(float(np.abs(result).max()), 1e-6)
     if source.random() < 0.15:
-        largest = source.uniform(0.2, 0.8) * np.abs(result).max()
-        result = np.clip(result, -largest, largest)
-    return (result / np.abs(result).max() * source.uniform(0.1, 0.9)).astype(np.float32)
+        largest = source.uniform(0.2, 0.8)
+        result = np.clip(result, -largest, largest) / largest
+    if source.random() < 0.15:  # 8 bits of a telephone
+        logarithm = np.sign(result) * np.log1p(255.0 * np.abs(result)) / np.log(256.0)
+        rounded = np.rint(127.0 * logarithm) / 127.0
+        result = np.sign(rounded) * (256.0 ** np.abs(rounded) - 1.0) / 255.0
+    return (result * source.uniform(0.1, 0.9)).astype(np.float32)
 
 
 def lay_over(features: np.ndarray, reading: Reading, target: Reading) -> np.ndarray:

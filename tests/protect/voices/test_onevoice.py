@@ -26,7 +26,7 @@ def hears_levels(networks, monkeypatch):
     """Networks that hear a code in the level of each frame, so that known codes can be said to them."""
 
     class StandIn:
-        decode = networks.decode
+        decode, usual_frames = networks.decode, networks.usual_frames
 
         @staticmethod
         def encode(wave, size):
@@ -79,6 +79,19 @@ def test_length_and_rate_are_kept_unless_the_rate_is_even(hears_levels, utteranc
     silence = load_protector("onevoice")(np.zeros(4000, np.float32), 16_000, utterance)
     assert not silence.any()
     assert len(silence) == 4000
+
+
+@pytest.mark.parametrize("size", onevoice.SIZES)
+def test_an_even_rate_says_nothing_of_how_long_anything_lasts(networks, size):
+    rng, frames = np.random.default_rng(0), networks.usual_frames(size)
+    sounds = rng.permutation(size)[:32]
+    slow, quick = (np.repeat(sounds, rng.integers(1, most, len(sounds))) for most in (12, 3))
+    spoken = [codes[onevoice.even_places(codes, frames)] for codes in (slow, quick)]
+    np.testing.assert_array_equal(*spoken)
+    assert frames.shape == (size,)
+    assert frames.min() >= 1.0
+    assert abs(len(spoken[0]) - frames[sounds].sum()) <= 1.0
+    assert len(onevoice.even_places(slow[:1], frames)) >= 1
 
 
 def test_names_are_read_as_they_are_written():

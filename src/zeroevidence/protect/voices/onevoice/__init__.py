@@ -78,13 +78,17 @@ class Networks:
         return _load(read_weights("decoder.onnx"))
 
     @cached_property
-    def _books(self) -> dict[int, FloatArray]:
+    def _books(self) -> dict[str, FloatArray]:
         with np.load(BytesIO(read_weights("codebooks.npz")), allow_pickle=False) as data:
-            return {size: data[f"codes_{size}"] for size in SIZES}
+            return dict(data)
+
+    def usual_frames(self, size: int) -> FloatArray:
+        """Return for how many frames each code lasts on average where the voice reads a text."""
+        return self._books[f"frames_{size}"]
 
     def decode(self, codes: IntArray, pitch: FloatArray, size: int) -> FloatArray:
         """Return the waveform of codes, with a pitch in hertz for each of three frames of a code."""
-        vectors, excitation = self._books[size][codes], _spectrum(_pulses(pitch))
+        vectors, excitation = self._books[f"codes_{size}"][codes], _spectrum(_pulses(pitch))
         outputs = []
         for first in range(0, len(codes), _PIECE):
             start, stop = max(0, first - _BESIDE), first + _PIECE + _BESIDE
@@ -97,7 +101,7 @@ class Networks:
 
     def encode(self, wave: Wave, size: int) -> IntArray:
         """Return the codes of speech at 16 kHz; code k is of samples 384 k to 384 (k + 1)."""
-        book = self._books[size]
+        book = self._books[f"codes_{size}"]
         return np.asarray(((book**2).sum(axis=1) - 2.0 * self.vectors(wave) @ book.T).argmin(axis=1))
 
     def vectors(self, wave: Wave) -> FloatArray:
@@ -161,11 +165,9 @@ def _waveform(output: FloatArray) -> FloatArray:
 
 Rate: TypeAlias = Literal["keep", "even"]
 
-_VERSION = 1  # of what is computed between the networks: enters cache keys
+_VERSION = 2  # of what is computed between the networks: enters cache keys
 _PITCH = 180.0  # hertz, of the voice where nothing is kept
 _PEAK = 0.5  # peak to which recordings and the output are scaled
-_CHANGES = 0.42  # changes of the code per frame that an even rate has
-_FASTEST = 2.0  # the rate is changed by no more than that factor
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +182,7 @@ class OneVoice:
     codes
         Size of the codebook, the main dial: fewer codes keep less of the speaker, and fewer words.
     rate
-        Keep the timing, or speak all recordings at one rate: of another length, then.
+        Keep the timing, or let each code last as long as it usually does: recordings have other lengths, then.
 
     Examples
     --------
@@ -219,7 +221,9 @@ class OneVoice:
         heard = heard / peak * _PEAK
         networks = load_networks()
         codes = networks.encode(heard, self.codes)
-        place = np.arange(len(codes)) if self.rate == "keep" else even_places(codes)
+        place = np.arange(len(codes))
+        if self.rate == "even":
+            place = even_places(codes, networks.usual_frames(self.codes))
         spoken = networks.decode(codes[place], np.full(STEPS_PER_CODE * len(place), _PITCH), self.codes)
         spoken = resampled(spoken * (_PEAK / max(float(np.abs(spoken).max(initial=0.0)), 1e-9)), Fraction(rate, RATE))
         return limit_peak(fit_length(spoken, len(speech)) if self.rate == "keep" else spoken)
@@ -251,17 +255,21 @@ def onevoice(text: str, _: int) -> OneVoice:
     return OneVoice(int(number or 128), **dials)  # type: ignore[arg-type]  # checked there
 
 
-def even_places(codes: IntArray) -> IntArray:
-    """Return which code to speak at each frame, so that codes change equally often in all recordings.
+def even_places(codes: IntArray, frames: FloatArray) -> IntArray:
+    """Return which code to speak at each frame, so that each code lasts as long as it usually does.
+
+    Parameters
+    ----------
+    codes
+        The codes of a recording; equal ones behind one another are one that lasts.
+    frames
+        For how many frames each code of the codebook usually lasts, fractions included.
 
     Examples
     --------
-    >>> len(even_places(np.repeat(np.arange(50), 5))), len(even_places(np.arange(100)))
-    (125, 200)
+    >>> even_places(np.array([1, 1, 1, 1, 1, 0, 1]), np.array([1.0, 2.5])).tolist()
+    [0, 0, 5, 5, 6, 6]
     """
-    if len(codes) < 2:
-        return np.arange(len(codes))
-    changes = float(np.mean(codes[1:] != codes[:-1]))
-    factor = min(max(changes / _CHANGES, 1.0 / _FASTEST), _FASTEST)
-    length = max(1, round(len(codes) * factor))
-    return ((np.arange(length) + 0.5) * len(codes) / length).astype(np.int64)
+    starts = np.flatnonzero(np.diff(codes, prepend=-1))
+    ends = np.maximum(np.rint(np.cumsum(frames[codes[starts]])).astype(np.int64), 1)
+    return np.repeat(starts, np.diff(ends, prepend=0))
