@@ -21,7 +21,7 @@ from zeroevidence.auditing.word_errors import corpus_transcripts
 from zeroevidence.data.audio import load_speech
 from zeroevidence.data.corpus import Utterance, random_key
 from zeroevidence.data.formats.corpora import read_corpus
-from zeroevidence.errors import InputError
+from zeroevidence.errors import InputError, ZeroEvidenceError
 from zeroevidence.protect import load_protector
 
 RATE = 16_000
@@ -83,4 +83,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except ZeroEvidenceError as error:
+        raise SystemExit(str(error)) from None

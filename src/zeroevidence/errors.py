@@ -49,6 +49,11 @@ class Problem:
         where = self.path if self.line is None else f"{self.path}:{self.line}"
         return f"{where}: {self.reason}"
 
+    @property
+    def with_heard(self) -> str:
+        """The problem, and what was heard, for whoever can correct it."""
+        return f"{self}; heard: {self.heard}" if self.heard else str(self)
+
 
 class InputError(ZeroEvidenceError, ValueError):
     """Data that cannot be used. The message is ``file:line: reason``, or the reason alone for arrays."""

@@ -220,6 +220,9 @@ def test_recordings_that_cannot_be_used_are_refused_and_tried_again(tree, tmp_pa
     assert refused_recordings(out) == ()
     assert before.items() <= {path: path.stat().st_mtime_ns for path in out.rglob("*.wav")}.items()
     assert not list(tmp_path.glob(".*"))
+    soundfile.write(tree / "bob" / "still.wav", np.zeros(8_000), 16_000)
+    assert len(anonymise(tree, out, protect="mcadams", overwrite=True).refused) == 1
+    assert not (out / "bob" / "still.wav").exists()  # speech under the protection before
     for name in ("a", "b"):
         (tmp_path / "silent" / name).mkdir(parents=True)
         soundfile.write(tmp_path / "silent" / name / f"{name}1.wav", np.zeros(8_000), 16_000)
@@ -270,6 +273,13 @@ def test_an_interrupted_run_continues_with_its_seed(tree, tmp_path, interrupted)
     lines = [{line for line in text if "ogg" not in line} for text in lists]  # an ogg stream has a number of its own
     assert lines[0] == lines[1]
     assert result.card.release.recordings == 4
+
+
+def test_a_run_that_wrote_nothing_stands_in_nobodys_way(tree, tmp_path, interrupted):
+    interrupted += ["", ""]
+    with pytest.raises(KeyboardInterrupt):
+        anonymise(tree, tmp_path / "out", protect="breaking", run=Run(cores=1))
+    assert anonymise(tree, tmp_path / "out", protect="mcadams").card.name == "mcadams"
 
 
 @pytest.mark.parametrize("place", ["original", "original/new", ".", "link"])

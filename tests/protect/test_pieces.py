@@ -156,6 +156,9 @@ def test_a_refused_piece_is_silent_and_said_never_original(speech, tmp_path, rec
     assert result.refused == ()
     assert "no words were recognised; silent there" in str(result.silenced[0])
     assert "1 piece of a long recording was refused and is silent" in result.card.to_text()
+    calls = len(recorder.calls)
+    again = anonymise(speech, tmp_path / "out", "recorder", AnonymiseOptions(piece=3.0), run=Run(cores=1))
+    assert (len(recorder.calls), again.silenced) == (calls, result.silenced)  # transcripts would be read here
     recorder.refuse = tuple(range(100))
     with pytest.raises(InputError, match="no words were recognised"):
         anonymise(speech, tmp_path / "none", "recorder", AnonymiseOptions(piece=3.0), run=Run(cores=1))

@@ -23,6 +23,9 @@ def test_recordings_before_and_after(tmp_path, monkeypatch, capsys):
             (tmp_path / "speech" / speaker).mkdir(parents=True, exist_ok=True)
             soundfile.write(tmp_path / "speech" / speaker / f"{speaker}-{name}.wav", wave, 16_000)
     page = tmp_path / "page.html"
+    monkeypatch.setattr(sys, "argv", ["script", str(tmp_path / "speech"), str(page), "--protect", "shout"])
+    with pytest.raises(SystemExit, match="unknown voice protector 'shout'"):
+        runpy.run_path(SCRIPT, run_name="__main__")
     protectors = ["--protect", "mcadams:0.7", "--protect", "command:false {input} {output}"]
     monkeypatch.setattr(sys, "argv", ["script", str(tmp_path / "speech"), str(page), *protectors])
     runpy.run_path(SCRIPT, run_name="__main__")

@@ -138,7 +138,7 @@ _opinion_measure = partial(utility_measure, unit="opinion", references=("stahl20
 
 @_opinion_measure("mos", "predicted MOS", limits=(1.0, 5.0), place=50, headline=240)
 def _mos(view: object) -> float | None:
-    """How good speech sounds: opinion score that DistillMOS predicts, from 1 (bad) to 5 (excellent), on average."""
+    """How free of noise and artefacts speech sounds, not how human: score from 1 (bad) to 5, as DistillMOS predicts."""
     return view.scores / view.recordings if isinstance(view, OpinionView) else None
 
 

@@ -6,6 +6,7 @@ import hashlib
 import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -235,6 +236,8 @@ def anonymise(
             first, *others = problems.values()
             helps = f"; what helps: {first.remedy}" if first.remedy else ""
             raise InputError.of([replace(first, reason=f"{first.reason}{helps}"), *others], "")
+        for name in problems:  # what an earlier run wrote for it is not this protection
+            (home / targets[name]).unlink(missing_ok=True)
         release.write_lists(read_files(corpus), Path(corpus), home, {name: targets[name] for name in written})
         digests = release.digest_list({targets[name].as_posix(): each.anonymised for name, each in written.items()})
         draws, silenced = _draws(protect), _silenced(original, written)
@@ -263,7 +266,7 @@ def anonymise(
         parts = tuple(part for part in card.parts if heard or part.role != "recogniser")
         card = replace(card, parts=parts, release=description)
         release.write_release(home, card, digests)
-        if not problems:
+        if not problems and not silenced:
             journal.remove()
     return Anonymised(home, card, tuple(problems.values()), silenced)
 
@@ -273,9 +276,13 @@ def _load_with_transcripts(said: Mapping[str, str], name: str, *, seed: int = 0)
 
 
 def _recognised_language(corpus: Corpus, run: Run) -> str:
-    """Return the language of most recordings, of some from all over the corpus."""
-    some = list(corpus)[:: -(-len(corpus) // _LANGUAGE_SAMPLE)]
-    counts = recognise_language(load_speech(each, RATE).wave for each in some)
+    """Return the language of most recordings, of the beginnings of some from all over the corpus."""
+    some, waves = list(corpus)[:: -(-len(corpus) // _LANGUAGE_SAMPLE)], []
+    for each in some:
+        with suppress(InputError):  # it is refused later
+            first = cut_recording(each, read_header(each.path)[0], LONGEST_PIECE)[0][0]
+            waves.append(load_speech(first, RATE).wave)
+    counts = recognise_language(waves)
     if not counts:
         raise InputError(f"no language is sure in {len(some)} recordings; expected --language with its code")
     language, number = counts.most_common(1)[0]
@@ -293,9 +300,9 @@ def seed_and_settings(journal: Store) -> tuple[int | None, str | None]:
 
 
 def _refuse_existing(home: Path, *, unfinished: bool, overwrite: bool) -> None:
-    if unfinished:
-        raise UsageError(f"{home}: holds an unfinished run with other settings; --overwrite starts again")
     if not overwrite and home.exists() and (not home.is_dir() or any(home.iterdir())):
+        if unfinished:
+            raise UsageError(f"{home}: holds an unfinished run with other settings; --overwrite starts again")
         raise UsageError(f"{home}: exists; expected a new folder, or --overwrite to replace files in it")
 
 

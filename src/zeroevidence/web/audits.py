@@ -213,7 +213,7 @@ def anonymise_speech(job: JobRequest, speech: PlacedSpeech, home: Path, progress
         for sentence in done.card.release.sentences:
             progress.say(sentence)
     for problem in (*done.refused, *done.silenced):
-        progress.say(request.on_the_page(request.with_names(str(problem), request.speech_places(home))))
+        progress.say(request.on_the_page(request.with_names(problem.with_heard, request.speech_places(home))))
     with zipfile.ZipFile(home / ANONYMISED, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in sorted(file for file in folder.rglob("*") if file.is_file()):
             archive.write(file, Path(folder.name) / file.relative_to(folder))

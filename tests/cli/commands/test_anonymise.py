@@ -48,6 +48,8 @@ def test_a_pipe_writes_audio_alone_to_standard_output_and_the_latency_to_standar
     for arguments, code, message in [
         (("-", "-o", "out"), 2, b"- is both input and output, or neither"),
         (("-", "-o", "-", "--keep-seed"), 2, b"are for files"),
+        (("-", "-o", "-", "--language", "de"), 2, b"mcadams:0.7 does not recognise speech"),
+        ((speech / "ada" / "ada1.wav", "-o", "out"), 3, b"ada1.wav: is one recording; expected a folder"),
         (("-", "-o", "-", "--rate", "4000"), 3, b"expected the 4000 Hz of --rate"),
     ]:
         done = pipe(*arguments, data=data)

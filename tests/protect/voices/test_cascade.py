@@ -224,6 +224,9 @@ def test_other_languages_are_heard_and_read(parts, listener, voice):
     assert parts[1] == ["Salve la"]
     with pytest.raises(InputError, match=r"speech in another language \(la\) was recognised; expected en"):
         load_protector("cascade:listener/hum")(noise(1.0, 0.9), 16_000, voice.Spoken())
+    half_sure = np.concatenate([noise(20.0, 0.9), noise(20.0, 0.01)])
+    with pytest.raises(InputError, match=r"speech in another language \(la\) was recognised; expected en"):
+        load_protector("cascade:listener/hum")(half_sure, 16_000, voice.Spoken())
     assert recognise_language([noise(1.0, 0.9), noise(1.0, 0.9), noise(1.0, 0.01)]) == {"la": 2}
 
 
@@ -248,10 +251,12 @@ def test_a_language_is_recognised_and_said(parts, listener, tmp_path):
     for name, level in (("ada", 0.9), ("bob", 0.9), ("eve", 0.01)):
         (tmp_path / "original" / name).mkdir(parents=True)
         soundfile.write(tmp_path / "original" / name / f"{name}1.wav", noise(1.0, level), 16_000)
+    (tmp_path / "original" / "ada" / "ada2.wav").write_bytes(b"RIFF")
+    soundfile.write(tmp_path / "original" / "ada" / "long.flac", np.tile(noise(61.0, 0.01, 8_000), 10), 8_000)
     notes = []
     auto, folder = AnonymiseOptions(language="auto"), tmp_path / "out"
     result = anonymise(tmp_path / "original", folder, "cascade:listener/toga", auto, run=Run(say=notes.append))
-    assert notes == ["note: the language is la, as recognised in 2 of 3 recordings"]
+    assert notes == ["note: the language is la, as recognised in 2 of 5 recordings"]
     assert result.card.name == "cascade:listener/toga"
     for file in (tmp_path / "original").glob("[ab]*/*"):
         file.unlink()

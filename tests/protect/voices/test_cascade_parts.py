@@ -58,6 +58,7 @@ def test_espeak_reads_numbers_and_whisper_hears_the_language():
     heard = recognise("whisper", written, "de")
     assert heard.language == "de"
     assert "Leute" in heard.text
+    assert recognise("whisper", load_voice("hibari")("We call it bear.", RATE), "de").language == "en"
 
 
 def test_whisper_writes_all_of_fluent_speech():

@@ -15,10 +15,11 @@ from zeroevidence.cli.declare import options_of, run_options, shared
 from zeroevidence.cli.printing import echo, echo_lines
 from zeroevidence.data.waves import PcmInput
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.protect.anonymise import AnonymiseOptions, anonymise
+from zeroevidence.protect.anonymise import AUTO, AnonymiseOptions, anonymise
 from zeroevidence.protect.pieces import PIPED, PIPED_PIECE, anonymise_pipe
 from zeroevidence.protect.release import Draws
 from zeroevidence.protect.voices import load_protector, spelling_help
+from zeroevidence.protect.voices.cascade import with_language
 from zeroevidence.protect.voices.processing import HIGHEST_RATE, LOWEST_RATE
 from zeroevidence.run import Run, setting
 
@@ -74,7 +75,7 @@ def command(corpus: str, settings: _Settings, run: Run) -> None:
         corpus, settings.folder, settings.protect, settings.options, overwrite=settings.overwrite, run=run
     )
     for problem in (*anonymised.refused, *anonymised.silenced):
-        echo(f"{problem}; heard: {problem.heard}" if problem.heard else problem, err=True)
+        echo(problem.with_heard, err=True)
     release = anonymised.card.release
     echo_lines(anonymised.card.to_text())
     reasons = []
@@ -95,11 +96,13 @@ def _pipe(corpus: str, settings: _Settings, run: Run) -> None:
     options = settings.options
     if corpus != settings.folder:
         raise UsageError("- is both input and output, or neither; expected `anonymise - -o -`")
-    if options.format or options.transcripts or options.keep_seed:
-        raise UsageError("--audio-format, --transcripts and --keep-seed are for files; expected none of them with -")
+    if options.format or options.transcripts or options.keep_seed or options.language == AUTO:
+        names = "--audio-format, --transcripts, --keep-seed and --language auto"
+        raise UsageError(f"{names} are for files; expected none of them with -")
     if sys.stdout.isatty():
         raise UsageError("standard output is no file or program; expected one that takes audio")
-    protector = load_protector(settings.protect, seed=secrets.randbits(62) if options.seed is None else options.seed)
+    name = settings.protect if options.language is None else with_language(settings.protect, options.language)
+    protector = load_protector(name, seed=secrets.randbits(62) if options.seed is None else options.seed)
     speech = PcmInput.of(sys.stdin.buffer, options.rate, "standard input")
     if not LOWEST_RATE <= speech.rate <= HIGHEST_RATE:
         raise InputError(f"{speech.rate} Hz; expected {LOWEST_RATE} to {HIGHEST_RATE} Hz", path="standard input")

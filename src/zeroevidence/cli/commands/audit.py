@@ -107,7 +107,7 @@ def command(
     The folder OUT gets the results, which the other commands read, and the report. Where the extra `recogniser` is
     installed, both also hold the word error rates of a sample of the original and of the anonymised speech, by a
     recogniser that is no part of the protection, against --transcripts or those of the corpus; --recogniser none leaves
-    them out.
+    them out. Where the extra `naturalness` is installed, they hold predicted opinion scores (MOS) of both.
 
     \b
     zeroevidence audit original/ --anonymised anonymised/ -o out/

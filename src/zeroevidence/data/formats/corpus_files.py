@@ -77,6 +77,8 @@ def read_files(path: str | Path) -> CorpusRows:
     """
     place = Path(path)
     corpus = CorpusRows(place)
+    if place.is_file() and place.suffix.lower() in SUFFIXES:
+        raise InputError("is one recording; expected a folder speaker/utterance.wav, or a table", path=place)
     if not place.is_dir():
         source = open_input(path)
         corpus = CorpusRows(source.path.parent)

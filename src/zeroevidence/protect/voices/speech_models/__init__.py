@@ -158,7 +158,7 @@ def recognise(name: str, wave: NDArray[np.float32], language: str = ENGLISH) -> 
     recogniser = load_recogniser(name)
     parts = [recogniser(part, language) for part in cut_quietly(wave)]
     texts = [part.text for part in parts if part.text]
-    languages = {part.language for part in parts}
+    languages = {part.language for part in parts} - {None}
     confidence, ended = min(part.confidence for part in parts), all(part.ended for part in parts)
     return Transcript(" ".join(texts), confidence, languages.pop() if len(languages) == 1 else None, ended)
 

@@ -205,7 +205,7 @@ class Whisper:
         for silence, unrepeated in _ATTEMPTS:
             features = np.ascontiguousarray(log_mel(wave, silence)[None])
             encoded = self._model.encode(self._ctranslate2.StorageView.from_array(features))
-            likeliest, probability = self._model.detect_language(encoded)[0][0]
+            languages = dict(self._model.detect_language(encoded)[0])  # the likeliest first
             result: Any = self._model.generate(
                 encoded,
                 [prompt],
@@ -220,7 +220,10 @@ class Whisper:
         tokens = [token for token in written if token < _TEXT_TOKENS]
         data = bytes(_byte_of()[letter] for token in tokens for letter in self._vocabulary[token])
         text = " ".join(data.decode("utf-8", "replace").split())
-        sure = likeliest.strip("<|>") if probability >= _SURE else None
+        likeliest, probability = next(iter(languages.items()))
+        # of English the least probability is not asked for: that of learners is often as low
+        other = language != speech_models.ENGLISH and languages[f"<|{language}|>"] <= 1.0 - _SURE
+        sure = likeliest.strip("<|>") if other or probability >= _SURE else None
         return speech_models.Transcript(text, float(result.scores[0]), sure, ended)
 
 
@@ -280,7 +283,7 @@ speech_models.RECOGNISERS.add(
         name="whisper",
         title="Whisper base, many languages, 74 million parameters",
         licence="MIT (weights and CTranslate2)",
-        version="whisper-base int8 7 " + _WHEELS[1].version,  # the number is that of the decoding above
+        version="whisper-base int8 8 " + _WHEELS[1].version,  # the number is that of the decoding above
         extra="recogniser",
         least_confidence=-1.0,  # below it Whisper's own program takes a decoding for failed
         make=Whisper,
