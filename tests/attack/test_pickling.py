@@ -39,7 +39,7 @@ def test_every_voice_protector(name, tmp_path):
     name = {"pitch": "pitch:2", "formant": "formant:0.8..1.2", "command": COMMAND}.get(name, name)
     protector = load_protector(name, seed=3)
     draws = RepeatedTransform([protector, load_protector(name, seed=4)])
-    for each in (protector, draws, CachedTransform(draws, Store(tmp_path, "protected"))):
+    for each in (protector, draws, CachedTransform(draws, Store(tmp_path, "protected")), CachedTransform(draws, None)):
         sent = cloudpickle.dumps(each)
         copy = cloudpickle.loads(sent)
         assert len(sent) < 2000

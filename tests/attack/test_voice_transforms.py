@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from zeroevidence.attack.voice_transforms import CachedTransform, RepeatedTransform, name_draw
+from zeroevidence.attack.voice_transforms import CachedTransform, RememberedTransform, RepeatedTransform, name_draw
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.store import Store
 
@@ -57,6 +57,25 @@ def test_without_room_or_where_nothing_can_be_written_it_only_costs_time(tmp_pat
         for _ in range(2):
             np.testing.assert_array_equal(protector(wave(1), 16_000, SPOKEN), -wave(1))
         assert len(inner.asked) == 2
+
+
+def test_without_a_store_samples_are_the_same(tmp_path):
+    loud = 1.1 * wave(1).astype(np.float32)  # between samples of 16 bits
+    kept, once = CachedTransform(Counting(), Store(tmp_path, "protected")), CachedTransform(Counting(), None)
+    for _ in range(2):  # computed, then read
+        np.testing.assert_array_equal(once(loud, 16_000, SPOKEN), kept(loud, 16_000, SPOKEN))
+    assert len(kept.transform.asked) == 1
+    assert once.fingerprint == kept.fingerprint
+
+
+def test_what_is_computed_from_a_recording_shares_its_protected_speech():
+    inner = Counting()
+    protector = RememberedTransform(inner)
+    for _ in range(2):
+        for piece, rate in ((wave(1), 16_000), (wave(2), 16_000), (wave(1), 8_000)):
+            np.testing.assert_array_equal(protector(piece, rate, SPOKEN), -piece)
+    assert inner.asked == [("a", 16_000), ("a", 16_000), ("a", 8_000)]
+    assert protector.fingerprint == "counting"
 
 
 def test_each_draw_has_its_transform():

@@ -100,6 +100,28 @@ def test_an_encoder_learns_once_and_is_kept(utterances, small, tmp_path, monkeyp
     assert replace(tuning, fold=(2, 3))(encoder).further == ""  # it is said of the first
 
 
+def test_a_training_that_is_done_leaves_no_checkpoint_and_is_not_repeated(utterances, small, tmp_path, monkeypatch):
+    said, left = [], []
+
+    def say(sentence):
+        said.append(sentence)
+        if sentence.startswith("again"):
+            left.append(list(tmp_path.rglob("checkpoints")))
+        if sentence == "again, 1 epochs":
+            raise KeyboardInterrupt
+
+    tuning = FineTuner(utterances, None, "full", Run(cache=tmp_path, say=say), SHORT)
+    with pytest.raises(KeyboardInterrupt):
+        tuning(load_extractor(small))
+    assert [sentence for sentence in said if sentence.startswith("again")] == ["again, 8 people", "again, 1 epochs"]
+    assert left == [[], []]
+    monkeypatch.setattr(finetuning, "fine_tune", None)
+    said.clear()
+    found = replace(tuning, run=Run(cache=tmp_path, say=said.append))(load_extractor(small))
+    assert said == ["again, 1 epochs"]
+    assert (found.learned.over_people.amount, found.learned.over_epochs.amount) == ((8, 16), (1, 2))
+
+
 @pytest.mark.parametrize(("draws", "epochs"), [(1, 30), (2, 22), (5, 14), (10, 10)])
 def test_there_are_fewer_epochs_over_more_draws(utterances, tmp_path, draws, epochs):
     tuner = FineTuner(utterances, None, "full", Run(cache=tmp_path), draws=draws)

@@ -287,7 +287,10 @@ class CropExtractor:
 
     def embed(self, waves: Sequence[Wave]) -> NDArray[np.float32]:
         """Return one vector per waveform."""
-        inputs = [self.whole.features(wave) for wave in waves]
+        return self.embed_features([self.whole.features(wave) for wave in waves])
+
+    def embed_features(self, inputs: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+        """Return one vector for the features of each utterance."""
         crops = [features[start : start + FRAMES] for features in inputs for start in crop_starts(len(features))]
         owners = np.repeat(np.arange(len(inputs)), [len(crop_starts(len(features))) for features in inputs])
         return mean_by_owner(self.whole.embed_features(crops), owners)

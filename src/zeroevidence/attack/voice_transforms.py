@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol, TypeAlias, TypeVar
 
@@ -14,7 +14,7 @@ import numpy as np
 from zeroevidence.data.audio import decode_audio, encode_audio, is_silent
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.store import Store, digest
-from zeroevidence.data.waves import LONGEST_PIECE, Wave, cut_places, faded, frame_powers
+from zeroevidence.data.waves import LONGEST_PIECE, Wave, cut_places, faded, frame_powers, pcm_samples
 from zeroevidence.errors import InputError, Problem, check_stop
 from zeroevidence.parallel import compute_each
 from zeroevidence.run import Run, Step
@@ -141,20 +141,20 @@ class RepeatedTransform:
 
 @dataclass(frozen=True, slots=True)
 class CachedTransform:
-    """A voice transform that is computed once for each recording, however many encoders embed it.
+    """A voice transform whose samples have 16 bits, as in the files that `anonymise` writes.
 
-    Its samples have 16 bits, as in the files that `anonymise` writes: what is attacked is what would be released.
+    What is attacked is what would be released, and with a store it is computed once for each recording.
 
     Parameters
     ----------
     transform
         The transform.
     store
-        Keeps waveforms, as FLAC.
+        Keeps waveforms, as FLAC; None where they are needed once.
     """
 
     transform: VoiceTransform
-    store: Store
+    store: Store | None
 
     @property
     def fingerprint(self) -> str:
@@ -164,14 +164,44 @@ class CachedTransform:
     def __call__(self, wave: Wave, rate: int, utterance: Utterance) -> Wave:
         """Return the protected waveform."""
         key = digest(self.fingerprint, str(rate), utterance.id, utterance.speaker, wave)
-        kept = self.store.load(key)
-        if kept is None:
-            result = np.asarray(self.transform(wave, rate, utterance), np.float32)
-            if result.ndim != 1 or not result.size or not np.isfinite(result).all():
-                return result  # which `protect` refuses
-            kept = encode_audio(f"{utterance.path}.flac", result, rate)
-            self.store.save(key, kept)
-        return decode_audio(kept)
+        kept = None if self.store is None else self.store.load(key)
+        if kept is not None:
+            return decode_audio(kept)
+        result = np.asarray(self.transform(wave, rate, utterance), np.float32)
+        if result.ndim != 1 or not result.size or not np.isfinite(result).all():
+            return result  # which `protect` refuses
+        rounded = np.asarray(pcm_samples(result) / 32768.0, np.float32)
+        if self.store is not None:
+            self.store.save(key, encode_audio(f"{utterance.path}.flac", rounded, rate))
+        return rounded
+
+
+@dataclass(frozen=True, slots=True)
+class RememberedTransform:
+    """A voice transform of one recording, computed once for all that is computed from it.
+
+    Parameters
+    ----------
+    transform
+        The transform.
+    waves
+        What it gave for the waveform or its pieces, by digest.
+    """
+
+    transform: VoiceTransform
+    waves: dict[str, Wave] = field(default_factory=dict)
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the transform."""
+        return self.transform.fingerprint
+
+    def __call__(self, wave: Wave, rate: int, utterance: Utterance) -> Wave:
+        """Return the protected waveform."""
+        key = digest(str(rate), wave)
+        if key not in self.waves:
+            self.waves[key] = self.transform(wave, rate, utterance)
+        return self.waves[key]
 
 
 Result = TypeVar("Result")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from zeroevidence.attack.extractors import Extractor, load_extractor
-from zeroevidence.attack.extractors.extract import device_network, extract, extract_on_device, has_gpu
+from zeroevidence.attack.extractors.extract import device_network, extract, extract_on_device, extract_together, has_gpu
 from zeroevidence.attack.extractors.split_extractor import SplitExtractor, split_extractor, with_trunk
 from zeroevidence.attack.onnx_cards import read_card, refuse_shared
 from zeroevidence.attack.onnx_runtime import SUFFIX, CropExtractor, OnnxExtractor
@@ -45,7 +44,7 @@ from zeroevidence.errors import InputError, MissingExtra, UsageError
 from zeroevidence.evaluation.people import with_seconds
 from zeroevidence.evaluation.rows.about import Protection
 from zeroevidence.evaluation.rows.evaluation import Evaluation
-from zeroevidence.parallel import compute_beside, end_workers
+from zeroevidence.parallel import end_workers
 from zeroevidence.protect.release import ProtectorCard, protector_card, protector_without_draws, release_card
 from zeroevidence.run import Run, no_step
 
@@ -167,9 +166,10 @@ def _protect(
     """Return the speech that the protection does not refuse, and both kinds of it in each fold of people."""
     assert run.cache is not None
     cache = Store.optional(run.cache, "protected")
+    # of further draws nothing is needed but what is computed while they are there, by `extract_together`
+    protectors = [CachedTransform(each, None if number else cache) for number, each in enumerate(protectors)]
     if protectors and any(part.role == "recogniser" for part in speech.parts):  # it may refuse recordings
-        kept = CachedTransform(protectors[0], cache)
-        refused = protected_speech.try_protection(speech.corpus, kept, rate, run)
+        refused = protected_speech.try_protection(speech.corpus, protectors[0], rate, run)
         speech = speech.without(refused)
         folds = _split(speech, options, run.seed)
     if speech.left_out:
@@ -177,7 +177,7 @@ def _protect(
     repeats = any(model.enrolment == "anonymised" for model in options.threat_models())
     further = protected_speech.further_recordings(folds, draws if repeats else 1, speech.folders[1:])
     alike = frozenset(each.id for each in speech.corpus if NAMED_DRAW.fullmatch(each.id))
-    transform = CachedTransform(RepeatedTransform(protectors, alike), cache) if protectors else None
+    transform = RepeatedTransform(protectors, alike) if protectors else None
     pairs = tuple((fold, fold.replaced(speech.folders[0]) if speech.folders else fold) for fold in folds)
     return speech, _ProtectedFolds(pairs, transform, run, AnonymiserDraws(further))
 
@@ -218,13 +218,15 @@ def _train(
     audited: AuditedSpeech, protected: _ProtectedFolds, encoder: Extractor, options: AuditOptions
 ) -> tuple[list[list[EncodedSpeech]], list[str]]:
     """Return the speech of each fold by every encoder, also by those that learn from it, and what was left out."""
-    further = options.extractor_anonymised
-    retrained = [] if further is None else [_load_retrained(further, protected)]
+    given = options.extractor_anonymised
+    retrained = [] if given is None else [_load_retrained(given, protected)]
     informed = any(model.extractor == "anonymised" for model in options.threat_models())
     tuned_here = options.backends is None and informed and not retrained
     if tuned_here and protected.run.scheduler is None and _keeps_trunk(protected, options):
         assert protected.run.cache is not None
         protected = replace(protected, split=split_extractor(encoder, protected.run.cache))
+    used = [encoder] if options.backends is not None else encoders.used_extractors(encoder, options.effort)
+    protected.prepare([*used, *retrained])
     encoded: list[list[EncodedSpeech]] = []
     left_out: dict[str, None] = {}  # in some fold
     contents, unread = dict[str, Mapping[str, Any]](), list[str]()
@@ -239,10 +241,7 @@ def _train(
         if options.backends is None:
             tuned, untuned = list[EncodedSpeech](), list[str]()
             if tuned_here:
-                # while a GPU trains, the cores compute the cues
-                beside = has_gpu() and options.effort != "quick"
-                cues = [partial(fold.sides, load_extractor(encoders.ALL_CUES))] if beside else []
-                (tuned, untuned), *_ = compute_beside(partial(_fine_tune, encoder, fold, options), *cues)
+                tuned, untuned = _fine_tune(encoder, fold, options)
             speech += encoders.encode_further(encoder, options.effort, fold.sides)
             sets = speech[0].anonymised
             speech += [CONTENT_CUES[name].encode(content, sets) for name, content in contents.items()]
@@ -351,16 +350,22 @@ class _ProtectedFolds:
         sets = embedding_sets.sets_of(self.embedded[key], self.folds[self.number][which])
         return sets.with_draws(self.draws.embeddings(self.embedded[key])) if which else sets
 
+    def prepare(self, extractors: Sequence[Extractor]) -> None:
+        """Compute what all extractors need of protected speech, which is protected once."""
+        extract_together(self._speech(1), extractors, transform=self.transform, title="protected speech", run=self.run)
+
+    def _speech(self, which: Literal[0, 1]) -> list[Utterance]:
+        """Return the recordings of all folds, with further draws of protected ones; some folds may cut trials."""
+        utterances = {utterance.id: utterance for fold in self.folds for utterance in fold[which]}
+        further = [utterance for draw in self.draws.recordings for utterance in draw.values()] if which else []
+        return [*utterances.values(), *further]
+
     def _embed(self, encoder: Extractor, which: Literal[0, 1]) -> Embeddings:
         title = ("original speech", "protected speech")[which]
         if which and self.split is not None and encoder.fingerprint == self.split.fingerprint:
             encoder = self.split
-        # a trial may be cut in some folds only
-        utterances = {utterance.id: utterance for fold in self.folds for utterance in fold[which]}
-        further = [utterance for draw in self.draws.recordings for utterance in draw.values()] if which else []
-        speech = [*utterances.values(), *further]
-        transform = self.transform if which else None
+        speech, transform = self._speech(which), self.transform if which else None
         network = device_network(encoder) if self.run.scheduler is None and has_gpu() else None
         if network is not None and isinstance(encoder, OnnxExtractor | CropExtractor):
             return extract_on_device(speech, encoder, network, transform=transform, title=title, run=self.run)
-        return extract(speech, encoder, transform=transform, title=title, run=self.run)
+        return extract(speech, encoder, transform=transform, title=title, features=True, run=self.run)

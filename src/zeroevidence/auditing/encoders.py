@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.attack.cues import CUES, cue_columns
@@ -29,7 +30,7 @@ from zeroevidence.attack.voice_transforms import VoiceTransform
 from zeroevidence.auditing.embedding_sets import EmbeddingSets, EncodedSpeech, FineTuningHistory, LearningCurve
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.store import ENCODERS, Store
+from zeroevidence.data.store import ENCODERS, Store, digest
 from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.run import Run, silent
 
@@ -52,14 +53,20 @@ def encode_further(first: Extractor, effort: Effort, embed: Embed) -> Iterator[E
     embed
         Embeds original and protected speech.
     """
-    for name in (*(other_encoders(first.name) if effort == "full" else ()), first.name):
-        encoder = first if name == first.name else load_extractor(name)
-        if encoder is not first:
-            yield EncodedSpeech(name, *embed(encoder))
+    for encoder in used_extractors(first, effort):
+        if encoder is not first and isinstance(encoder, CueExtractor):
+            yield from encode_cues(*embed(encoder))
+        elif encoder is not first:
+            yield EncodedSpeech(encoder.name, *embed(encoder))
         for crops in with_crops(encoder, effort):
             yield EncodedSpeech(crops.name, *embed(crops), steps=CROP_STEPS)
-    if effort != "quick" and not isinstance(first, CueExtractor):
-        yield from encode_cues(*embed(load_extractor(ALL_CUES)))
+
+
+def used_extractors(first: Extractor, effort: Effort) -> list[Extractor]:
+    """Return the encoder that was asked for among those that an effort adds, and the cues that it adds."""
+    others = map(load_extractor, other_encoders(first.name) if effort == "full" else ())
+    cues = [load_extractor(ALL_CUES)] if effort != "quick" and not isinstance(first, CueExtractor) else []
+    return [*others, first, *cues]
 
 
 def pools_crops(effort: Effort) -> bool:
@@ -94,6 +101,7 @@ def _between(part: Embeddings, first: int, last: int) -> FloatArray:
 
 
 _SHARES = (0.25, 0.5)
+_BITS = "bits"  # what development people disclose to a trained encoder, beside its history
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,37 +203,45 @@ class FineTuner:
         assert self.run.cache is not None
         key, store = training_key(encoder.card, encoder.frames, encoder.settings), Store(self.run.cache, "trained")
         home = self.run.cache / ENCODERS / key
-        history = store.load_value(key, FineTuningHistory)
-        if history is not None and (home / CARD).is_file():
-            if self.effort != "full" or history.over_epochs is not None:
-                return FineTuningResult(home / CARD, history)
-        else:
-            fold = "" if self.fold[1] == 1 else f", fold {self.fold[0]} of {self.fold[1]}"
-            self.run.say(f"fine-tuning {encoder.card.name}{fold}: {encoder.estimate(encoder.settings)}")
-        # the checkpoint makes a second call with a finished training a matter of seconds
+        history, bits = store.load_value(key, FineTuningHistory), store.load_array(digest(key, _BITS))
         run = replace(encoder.run, cache=home)
         shown = self.run.progress(f"fine-tuning {encoder.card.name}", "encoders")
         shown(0, 1)
-        trained = fine_tune(encoder.card, encoder.frames, home, encoder.settings, on_epoch=self._show_epoch, run=run)
-        history = FineTuningHistory(trained.people, len(encoder.frames.training), trained.epochs)
-        if self.effort == "full":
-            history = self._with_curves(history, trained.after, replace(encoder, run=run))
-        store.save_value(key, history)
+        if history is None or bits is None or not (home / CARD).is_file():
+            fold = "" if self.fold[1] == 1 else f", fold {self.fold[0]} of {self.fold[1]}"
+            self.run.say(f"fine-tuning {encoder.card.name}{fold}: {encoder.estimate(encoder.settings)}")
+            frames, settings = encoder.frames, encoder.settings
+            trained = fine_tune(encoder.card, frames, home, settings, on_epoch=self._show_epoch, run=run)
+            history = FineTuningHistory(trained.people, len(frames.training), trained.epochs)
+            bits = np.array(trained.after)
+            store.save_array(digest(key, _BITS), bits)
+            store.save_value(key, history)
+            Store(home, CHECKPOINTS).remove()  # as soon as nobody may want to go on: they are large
+        if self.effort == "full" and history.over_epochs is None:
+            history = self._with_curves(history, float(bits), replace(encoder, run=run), store)
+            store.save_value(key, history)
         shown(1, 1)
-        if self.effort == "full":  # nothing is left to train, and checkpoints are large
-            Store(home, CHECKPOINTS).remove()
         return FineTuningResult(home / CARD, history)
 
-    def _with_curves(self, history: FineTuningHistory, bits: float, encoder: _EncoderTraining) -> FineTuningHistory:
+    def _with_curves(
+        self, history: FineTuningHistory, bits: float, encoder: _EncoderTraining, store: Store
+    ) -> FineTuningHistory:
         """Train again on fewer people, and for fewer epochs, and return the history with both learning curves."""
         loop, _ = training_loop(None)
         training, settings = encoder.frames.training, encoder.settings
+        assert encoder.run.cache is not None
+        checkpoints = Store(encoder.run.cache, CHECKPOINTS)
 
         def retrain(data: FrameSet, changed: TrainingSettings, title: str) -> float:
-            self.run.say(f"again, {title}")
             frames, quiet = replace(encoder.frames, training=data), replace(encoder.run, say=silent)
-            result = loop.train(load_network(encoder.card), frames, changed, run=quiet)
-            return float(result.best_score.bits)
+
+            def train() -> NDArray[Any]:
+                self.run.say(f"again, {title}")
+                return np.array(loop.train(load_network(encoder.card), frames, changed, run=quiet).best_score.bits)
+
+            kept = store.array(digest(training_key(encoder.card, frames, changed), _BITS), train)
+            checkpoints.remove()
+            return float(kept)
 
         people = np.random.default_rng(settings.seed).permutation(np.unique(training.speakers))
         sizes = [n for share in _SHARES if (n := round(share * len(people))) >= LEAST_PEOPLE]

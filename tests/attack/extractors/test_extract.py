@@ -16,7 +16,8 @@ from tests.onnx_bytes import model as onnx_model
 from zeroevidence import parallel
 from zeroevidence.attack import voice_transforms
 from zeroevidence.attack.extractors import load_extractor
-from zeroevidence.attack.extractors.extract import extract
+from zeroevidence.attack.extractors.extract import extract, extract_together
+from zeroevidence.attack.onnx_runtime import CropExtractor
 from zeroevidence.attack.voice_transforms import CachedTransform
 from zeroevidence.data.audio import load_audio, write_audio
 from zeroevidence.data.corpus import Utterance
@@ -202,6 +203,30 @@ def test_missing_packages_are_named(monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingExtra, match=rf"zeroevidence\[{package}\]"):
         load_extractor(package if package == "resemblyzer" else "speechbrain/spkrec-ecapa-voxceleb")
+
+
+def test_what_is_computed_together_is_protected_once(utterances, tmp_path):
+    pytest.importorskip("onnxruntime")
+
+    class Counted(Louder):
+        calls = 0
+
+        def __call__(self, wave, rate, utterance):
+            self.calls += 1
+            return super().__call__(wave, rate, utterance)
+
+    encoder = load_extractor("campplus")
+    extractors, transform = [encoder, CropExtractor(encoder), Moments()], Counted(0.5)
+    run = Run(cores=1, cache=tmp_path)
+    extract_together(utterances, extractors, transform=transform, run=run)
+    assert transform.calls == len(utterances)
+    for extractor in extractors:
+        kept = extract(utterances, extractor, transform=transform, features=True, run=run).vectors
+        assert transform.calls == len(utterances)
+        assert np.array_equal(kept, extract(utterances, extractor, transform=Louder(0.5), features=True).vectors)
+        exact = extract(utterances, extractor, transform=Louder(0.5)).vectors
+        lengths = np.linalg.norm(kept, axis=1) * np.linalg.norm(exact, axis=1)
+        assert (np.sum(kept * exact, axis=1) / lengths).min() > 0.998  # of features in 8 bits
 
 
 @pytest.mark.parametrize("name", ["campplus", pytest.param("ecapa", marks=slow), "resemblyzer"])

@@ -79,14 +79,14 @@ def test_an_encoder_with_another_trunk_is_run_as_a_whole(encoder, waves, tmp_pat
 
 def test_outputs_are_found_by_the_features_that_training_reads(encoder, waves, tmp_path):
     split = split_extractor(encoder, tmp_path / "outputs")
-    vectors = split.embed(waves)
     features = [encoder.features(wave).astype(np.float16) for wave in waves]
+    vectors = split.embed_features([each.astype(np.float32) for each in features])
     network = load_network(encoder.card)
     for digest, wave_features, vector in zip(FrameSet.join(features, "abc").digests, features, vectors, strict=True):
         np.testing.assert_array_equal(split.trunk.outputs.vector(digest), vector)
         with torch.no_grad():
             expected = network.frames(torch.from_numpy(wave_features.astype(np.float32))[None])[0].numpy()
-        np.testing.assert_allclose(split.trunk.outputs.frames(digest), expected, atol=2e-2)
+        np.testing.assert_allclose(split.trunk.outputs.frames(digest), expected, atol=1e-4)
     unknown = frames_digest(np.zeros((9, 80), np.float16))
     assert split.trunk.outputs.frames(unknown) is None
     assert split.trunk.outputs.vector(unknown) is None

@@ -91,14 +91,14 @@ def test_a_folder_with_part_of_the_features_is_not_refused(speech, tmp_path):
     assert 0 < sum(path.is_file() for path in (tmp_path / "out" / "cache" / "features").rglob("*")) < 36
 
 
-def test_half_precision_hardly_moves_an_embedding(speech):
+def test_eight_bits_hardly_move_an_embedding(speech):
     model = load_extractor("campplus")
     utterances = list(read_corpus(speech, draw=False))[::12]
     stored, _ = read_features(utterances, find_card("campplus"))
     for number, utterance in enumerate(utterances):
         whole = model.embed([load_audio(utterance)])[0]
-        half = model.forward(stored.utterance(number).astype(np.float32)[None])[0]
-        assert whole @ half / np.linalg.norm(whole) / np.linalg.norm(half) > 1.0 - 1e-5
+        rounded = model.forward(stored.utterance(number).astype(np.float32)[None])[0]
+        assert whole @ rounded / np.linalg.norm(whole) / np.linalg.norm(rounded) > 1.0 - 2e-3
 
 
 def test_too_few_people_and_a_folder_in_use_are_refused(tmp_path):

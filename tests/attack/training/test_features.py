@@ -49,8 +49,20 @@ def test_processes_and_folders_change_nothing(utterances, tmp_path):
         for number in range(len(utterances)):
             np.testing.assert_array_equal(other.utterance(number), memory.utterance(number))
         np.testing.assert_array_equal(other.take(np.array([7])).utterance(0, 5, 9), memory.utterance(7)[5:14])
-    frames = FRONT_ENDS["kaldi-fbank"](load_audio(utterances[7]))
-    np.testing.assert_allclose(memory.utterance(7), frames, rtol=2**-11, atol=1e-6)
+
+
+@pytest.mark.parametrize("front_end", FRONT_ENDS)
+def test_features_are_rounded_to_a_255th_of_the_range_of_their_band(utterances, front_end):
+    rounded = read_features(utterances, replace(CARD, front_end=front_end), run=Run(cores=1))[0].utterance(7)
+    frames = FRONT_ENDS[front_end](load_audio(utterances[7]))
+    half = np.abs(frames).max(axis=0) * 2.0**-11  # the least number of a band and what is read have half precision
+    assert (np.abs(rounded - frames).max(axis=0) < np.ptp(frames, axis=0) / 510.0 * 1.01 + 3.0 * half).all()
+    assert max(len(np.unique(band)) for band in rounded.T) <= 256
+
+
+def test_a_band_in_which_nothing_changes_stays_as_it_is(utterances, monkeypatch):
+    monkeypatch.setitem(FRONT_ENDS, "kaldi-fbank", lambda wave: np.full((7, 80), 0.5, np.float32))
+    assert (read_features(utterances, CARD, run=Run(cores=1))[0].utterance(0) == 0.5).all()
 
 
 def test_reading_that_was_cut_off_goes_on(utterances, tmp_path, computed):

@@ -6,6 +6,7 @@ import importlib.util
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any, TypeAlias
@@ -14,12 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zeroevidence.attack.extractors import Extractor
+from zeroevidence.attack.extractors.split_extractor import SplitExtractor
 from zeroevidence.attack.networks import load_network
+from zeroevidence.attack.onnx_cards import FRONT_ENDS, EncoderCard
 from zeroevidence.attack.onnx_runtime import FRAMES, CropExtractor, OnnxExtractor, crop_starts, mean_by_owner
-from zeroevidence.attack.training.features import FrameSet, read_features
+from zeroevidence.attack.training.features import FrameSet, kept_features, read_features
 from zeroevidence.attack.voice_transforms import (
+    RememberedTransform,
     VoiceTransform,
     compute_in_batches,
+    compute_one_by_one,
     protect,
     protection_key,
     utterance_problem,
@@ -40,6 +45,7 @@ def extract(
     *,
     transform: VoiceTransform | None = None,
     title: str = "speech",
+    features: bool = False,
     run: Run = Run(),
 ) -> Embeddings:
     """Return one vector per utterance, in their order, with identifiers, speakers and attributes.
@@ -54,6 +60,8 @@ def extract(
         Protects each waveform before it is embedded.
     title
         What progress calls the utterances.
+    features
+        Whether an encoder of features is given `kept_features`, as trainings and GPUs are.
     run
         Its cores are processes that read, protect and embed, each on one core. Its cache is a folder of vectors. With a
         scheduler its workers read, protect and embed; files and cache must be where they and this machine see them.
@@ -73,13 +81,55 @@ def extract(
     missing = [Problem(path, None, reason) for path, reason in reasons if reason]
     if missing:
         raise InputError.of(missing)
-    store = None if run.cache is None else Store(run.cache.absolute(), "vectors")
     step = run.progress(f"{title}, {extractor.name}", "utterances")
-    extraction = _BatchExtraction(extractor, transform, store)
+    extraction = _BatchExtraction(extractor, transform, run.cache and run.cache.absolute(), features)
     vectors, problems = compute_in_batches(extraction.run, utterances, step, run)
     if problems:
         raise InputError.of(problems, LISTER if transform is None else "")  # nothing lists what a protector refuses
     return to_embeddings(utterances, list(vectors.values()))
+
+
+def extract_together(
+    utterances: Sequence[Utterance],
+    extractors: Sequence[Extractor],
+    *,
+    transform: VoiceTransform | None = None,
+    title: str = "speech",
+    run: Run = Run(),
+) -> None:
+    """Fill a cache with the features of utterances that encoders take, and with the vectors of all other extractors.
+
+    Each utterance is protected once, and its protected speech need not be kept.
+
+    Parameters
+    ----------
+    extractors
+        The extractors.
+    utterances, transform, title, run
+        As `extract` takes them.
+    """
+    assert run.cache is not None
+    cache = run.cache.absolute()
+    encoders = [each for each in map(_feature_encoder, extractors) if each is not None]
+    cards = {(each.card.front_end, each.card.sample_rate): each.card for each in encoders}
+    others = [_BatchExtraction(each, None, cache, features=False) for each in extractors if each not in encoders]
+    compute = partial(_extract_together, [*cards.values()], others, transform, Store(cache, "features"))
+    step = run.progress(title, "utterances")
+    compute_one_by_one(compute, utterances, step, run, LISTER if transform is None else "")
+
+
+def _extract_together(
+    cards: list[EncoderCard],
+    others: list[_BatchExtraction],
+    transform: VoiceTransform | None,
+    store: Store,
+    utterance: Utterance,
+) -> None:
+    remembered = None if transform is None else RememberedTransform(transform)
+    for card in cards:
+        kept_features(load_speech(utterance, card.sample_rate).wave, utterance, card, remembered, store)
+    for extraction in others:
+        replace(extraction, transform=remembered).run([(0, utterance)])
 
 
 _PATIENCE = 5.0  # seconds of work that an interruption may cost
@@ -97,16 +147,25 @@ def to_embeddings(rows: Sequence[Utterance], vectors: Sequence[NDArray[np.float3
     )
 
 
+_FeatureEncoder: TypeAlias = OnnxExtractor | CropExtractor | SplitExtractor
+
+
+def _feature_encoder(extractor: Extractor) -> _FeatureEncoder | None:
+    """Return an encoder that takes features; None for another extractor."""
+    return extractor if isinstance(extractor, _FeatureEncoder) and extractor.card.front_end in FRONT_ENDS else None
+
+
 _Outcomes: TypeAlias = list[tuple[int, NDArray[np.float32] | Problem]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """A waveform that waits to be embedded."""
+    """A waveform, or its features, that waits to be embedded."""
 
     place: int
     utterance: Utterance
-    wave: Wave
+    data: NDArray[np.float32]
+    seconds: float
     key: str
 
 
@@ -114,27 +173,44 @@ class _Pending:
 class _BatchExtraction:
     extractor: Extractor
     transform: VoiceTransform | None
-    store: Store | None
+    cache: Path | None
+    features: bool
+
+    @property
+    def encoder(self) -> _FeatureEncoder | None:
+        """The extractor, where it is given kept features."""
+        return _feature_encoder(self.extractor) if self.features else None
+
+    def _store(self, kind: str) -> Store | None:
+        return None if self.cache is None else Store(self.cache, kind)
+
+    def _input(self, wave: Wave, utterance: Utterance) -> NDArray[np.float32]:
+        """Return the protected waveform, or its features."""
+        if self.encoder is None:
+            return protect(wave, self.extractor.sample_rate, utterance, self.transform)
+        store = self._store("features")
+        return kept_features(wave, utterance, self.encoder.card, self.transform, store)[1].astype(np.float32)
 
     def run(self, batch: list[tuple[int, Utterance]]) -> _Outcomes:
         """Return the vector of each utterance, or its problem."""
         outcomes: _Outcomes = []
         pending: list[_Pending] = []
-        begun, rate = monotonic(), self.extractor.sample_rate
+        begun, rate, store = monotonic(), self.extractor.sample_rate, self._store("vectors")
+        given = () if self.encoder is None else ("kept features",)
         for at, utterance in batch:
             check_stop()
             try:
                 wave = load_speech(utterance, rate).wave
                 protection = protection_key(wave, rate, utterance, self.transform)
-                key = digest(self.extractor.fingerprint, str(rate), *protection, wave)
-                cached = None if self.store is None else self.store.load_array(key)
+                key = digest(self.extractor.fingerprint, str(rate), *given, *protection, wave)
+                cached = None if store is None else store.load_array(key)
                 if cached is None:
-                    pending.append(_Pending(at, utterance, protect(wave, rate, utterance, self.transform), key))
+                    pending.append(_Pending(at, utterance, self._input(wave, utterance), len(wave) / rate, key))
                 else:
                     outcomes.append((at, cached))
             except InputError as error:
                 outcomes.append((at, utterance_problem(utterance, error)))
-            seconds = sum(len(item.wave) for item in pending) / rate
+            seconds = sum(item.seconds for item in pending)
             # A slow protector or long recordings: what is there is stored before more is begun.
             if pending and (monotonic() - begun > _PATIENCE or seconds > _SPEECH):
                 outcomes += self._embed(pending)
@@ -142,11 +218,13 @@ class _BatchExtraction:
         return outcomes + self._embed(pending)
 
     def _embed(self, pending: list[_Pending]) -> _Outcomes:
-        """Embed waveforms, and cache their vectors."""
+        """Embed what is pending, and cache the vectors."""
         if not pending:
             return []
+        store = self._store("vectors")
         try:
-            vectors = self.extractor.embed([item.wave for item in pending])
+            embed = self.extractor.embed if self.encoder is None else self.encoder.embed_features
+            vectors = embed([item.data for item in pending])
         except InputError as error:
             if len(pending) == 1:
                 return [(pending[0].place, utterance_problem(pending[0].utterance, error))]
@@ -160,8 +238,8 @@ class _BatchExtraction:
             if not np.isfinite(vector).all():
                 outcomes.append((item.place, Problem(str(item.utterance.path), None, "its vector is not finite")))
                 continue
-            if self.store is not None:
-                self.store.save_array(item.key, vector.astype(np.float32, copy=False))
+            if store is not None:
+                store.save_array(item.key, vector.astype(np.float32, copy=False))
             outcomes.append((item.place, vector))
         return outcomes
 
@@ -206,7 +284,7 @@ def extract_on_device(
     title: str = "speech",
     run: Run = Run(),
 ) -> Embeddings:
-    """Return one vector per utterance, as `extract` does, but for the rounding of features to half precision.
+    """Return one vector per utterance, as `extract` does of kept features.
 
     Parameters
     ----------

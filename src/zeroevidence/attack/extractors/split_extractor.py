@@ -84,7 +84,7 @@ class SplitExtractor:
     """
 
     def __init__(self, encoder: OnnxExtractor, trunk: EncoderTrunk, head: Any, between: str) -> None:
-        self.encoder, self.trunk = encoder, trunk
+        self.encoder, self.trunk, self.card = encoder, trunk, encoder.card
         self._head, self._between = head, between
         self.name, self.sample_rate, self.dim = encoder.name, encoder.sample_rate, encoder.dim
         self.fingerprint = encoder.fingerprint
@@ -95,7 +95,11 @@ class SplitExtractor:
 
     def embed(self, waves: Sequence[Wave]) -> NDArray[np.float32]:
         """Return one vector per waveform."""
-        return np.stack([self._vector(self.encoder.features(wave)) for wave in waves])
+        return self.embed_features([self.encoder.features(wave) for wave in waves])
+
+    def embed_features(self, inputs: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+        """Return one vector for the features of each utterance."""
+        return np.stack([self._vector(features) for features in inputs])
 
     def _vector(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
         digest = frames_digest(features.astype(np.float16))

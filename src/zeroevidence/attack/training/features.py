@@ -21,18 +21,20 @@ from zeroevidence.attack.voice_transforms import VoiceTransform, compute_one_by_
 from zeroevidence.data.audio import load_speech
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.store import HEADER, Store, digest
+from zeroevidence.data.waves import Wave
 from zeroevidence.errors import LISTER, InputError
 from zeroevidence.run import Run, Step, no_step
 
 Frames = NDArray[np.float32] | NDArray[np.float16]
 
 HALF = np.dtype("<f2")
-_VERSION = "1"  # of the front ends; raised whenever features would change
+_LEVELS = 255  # steps between the least and the largest feature of a band
+_VERSION = "2"  # of the front ends and of `_packed`; raised whenever features would change
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredFrames:
-    """Frames of utterances end to end in half precision, which are read from a store when they are asked for.
+    """Frames of utterances end to end, which are read from a store when they are asked for.
 
     Parameters
     ----------
@@ -56,10 +58,12 @@ class StoredFrames:
         """Return frames of one utterance."""
         number = int(np.searchsorted(self.start, part.start, "right")) - 1
         width = self.shape[1]
-        before = HEADER + (part.start - int(self.start[number])) * width * HALF.itemsize
-        count = (part.stop - part.start) * width
-        frames: Frames = np.fromfile(self.store.path(self.keys[number]), HALF, count, offset=before)
-        return frames.reshape(-1, width)
+        before = (part.start - int(self.start[number])) * width
+        with self.store.path(self.keys[number]).open("rb") as stream:
+            stream.seek(HEADER)
+            scale = np.fromfile(stream, HALF, 2 * width)
+            levels = np.fromfile(stream, np.uint8, (part.stop - part.start) * width, offset=before)
+        return _unpacked(scale, levels)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -274,7 +278,7 @@ def read_features(
     step: Step = no_step,
     run: Run = Run(),
 ) -> tuple[FrameSet, list[str]]:
-    """Return the features of utterances that an encoder takes, in half precision, and a line on each conversion.
+    """Return the features of utterances that an encoder takes, as `kept_features` does, and a line on each conversion.
 
     Parameters
     ----------
@@ -334,18 +338,53 @@ def _frame_set(features: list[_UtteranceFeatures], speakers: list[str], store: S
 def _read_utterance(
     card: EncoderCard, transform: VoiceTransform | None, store: Store | None, utterance: Utterance
 ) -> _UtteranceFeatures:
-    rate, audio = card.sample_rate, load_speech(utterance, card.sample_rate)
-    protection = protection_key(audio.wave, rate, utterance, transform)
-    key = digest(card.front_end, str(rate), _VERSION, *protection, audio.wave)
-    kept = None if store is None else store.load(key)
-    if kept is not None:
-        frames = np.frombuffer(kept, HALF).reshape(-1, BANDS)
-    else:
-        frames = FRONT_ENDS[card.front_end](protect(audio.wave, rate, utterance, transform)).astype(HALF)
-        if store is not None:
-            store.save(key, frames.tobytes())
+    audio = load_speech(utterance, card.sample_rate)
+    key, frames = kept_features(audio.wave, utterance, card, transform, store)
     sent = frames if store is None else None
     return _UtteranceFeatures(sent, key, len(frames), frames_digest(frames), audio.rate, audio.channels)
+
+
+def kept_features(
+    wave: Wave, utterance: Utterance, card: EncoderCard, transform: VoiceTransform | None, store: Store | None
+) -> tuple[str, NDArray[np.float16]]:
+    """Return the key of a recording's features and the features, rounded to 8 bits in each band, kept or not.
+
+    Parameters
+    ----------
+    wave
+        Its waveform, at the rate of the encoder.
+    utterance
+        The recording.
+    card
+        The card of the encoder.
+    transform
+        Protects the waveform before features are computed.
+    store
+        Keeps features.
+    """
+    rate = card.sample_rate
+    key = digest(card.front_end, str(rate), _VERSION, *protection_key(wave, rate, utterance, transform), wave)
+    content = None if store is None else store.load(key)
+    if content is None:
+        content = _packed(FRONT_ENDS[card.front_end](protect(wave, rate, utterance, transform)))
+        if store is not None:
+            store.save(key, content)
+    scale = np.frombuffer(content, HALF, 2 * BANDS)
+    return key, _unpacked(scale, np.frombuffer(content, np.uint8, offset=scale.nbytes))
+
+
+def _packed(frames: NDArray[np.float32]) -> bytes:
+    """Return frames in 8 bits behind the least number and the step of each band, which have half precision."""
+    low = frames.min(axis=0).astype(HALF)
+    step = ((frames.max(axis=0) - low) / _LEVELS).astype(HALF)
+    levels = np.rint((frames - low) / np.where(step > 0, step, 1)).clip(0, _LEVELS)
+    return b"".join([low.tobytes(), step.tobytes(), levels.astype(np.uint8).tobytes()])
+
+
+def _unpacked(scale: NDArray[np.float16], levels: NDArray[np.uint8]) -> NDArray[np.float16]:
+    """Return frames in half precision."""
+    low, step = scale.astype(np.float32).reshape(2, -1)
+    return (low + step * levels.reshape(-1, len(low))).astype(HALF)
 
 
 def _files(count: int) -> str:
