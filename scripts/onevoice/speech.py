@@ -82,7 +82,7 @@ def change_size(reading: Reading, factor: float) -> Reading:
 
 
 def change_room(wave: np.ndarray, source: np.random.Generator) -> np.ndarray:
-    """Play speech in a room, with noise, to a device, each drawn; some have no echo, a full band or hardly any noise."""
+    """Play speech in a room, with noise, to a device, each drawn; some hardly change it."""
     bands = np.linspace(0.0, 1.0, 9)
     gains = 10.0 ** (source.uniform(0.0, 10.0) * source.uniform(-1.0, 1.0, len(bands)) / 20)
     result = fftconvolve(wave, firwin2(129, bands, gains), "same")
