@@ -137,7 +137,7 @@ def _pairs(scores: Table, enrolments: pl.Series, trials: pl.Series) -> IntArray:
     """Return the number of each pair among all pairs of the key's identifiers, -1 where it has others."""
     sides = ("enrol", enrolments), ("trial", trials)
     enrol, trial = compute_beside(*(partial(_positions, scores.frame[side], names) for side, names in sides))
-    pair = enrol * len(trials) + trial
+    pair: IntArray = enrol * len(trials) + trial
     pair[(enrol < 0) | (trial < 0)] = -1
     return pair
 
