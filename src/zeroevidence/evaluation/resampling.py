@@ -24,7 +24,8 @@ from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.linkability import ScoreView
 from zeroevidence.measure.search.disclosure import RowEvidence
 from zeroevidence.measure.search.longitudinal import FusedEvidence
-from zeroevidence.parallel import compute_each, compute_in_copies
+from zeroevidence.optional import one_blas_thread
+from zeroevidence.parallel import compute_beside, compute_each, compute_in_copies
 from zeroevidence.run import Run, Step
 from zeroevidence.uncertainty import null
 from zeroevidence.uncertainty.groups import BATCH, Groups, batches
@@ -35,6 +36,7 @@ from zeroevidence.uncertainty.search import SearchNull, SearchResampler
 
 _SHOWN = "measuring", "replicates"  # as progress
 _HALVES = 16  # and their complements
+_LONG = 1 << 21  # scores from which on threads do not wait for each other most of the time
 # Simulated lists, whose mean and quantile are shown; the p-value does not come from them. Fewer are enough, but never
 # fewer than a quantile needs, where chance moves their mean by less than a share of the interval. A maximum is not
 # waited for: chance decides what it is.
@@ -113,10 +115,13 @@ def _values_on_fewer(
     most_bits: float = np.inf,
 ) -> Replicates:
     """The values of one kind of measures."""
-    left_out = _gathered(resampler.left_out, groups.number, run)
+    tasks = partial(_gathered, resampler.left_out, groups.number, run), partial(resampler.halves, _HALVES)
+    is_long = isinstance(resampler, PairResampler) and len(resampler.prepared.scores) >= _LONG
+    with one_blas_thread():
+        left_out, halves = compute_beside(*tasks) if is_long else [task() for task in tasks]
     sampled = SampledPeople(groups.clusters, groups.people, groups.shares, groups.recordings, most_bits)
     people = dict.fromkeys(left_out, sampled)
-    values = resampler.rules, people, left_out, resampler.halves(_HALVES), resampler.unseen()
+    values = resampler.rules, people, left_out, halves, resampler.unseen()
     if not isinstance(resampler, SearchResampler):
         return Replicates("speaker", *values, per_person=resampler.per_person())
     return Replicates(

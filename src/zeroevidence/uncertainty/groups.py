@@ -270,10 +270,10 @@ class GroupTables:
         """Return the number of scores with each group on either side, shape (groups, cells); the last are cached."""
         if first // self._most != (last - 1) // self._most:
             return self._involving(first, last)
-        start = first // self._most * self._most
-        if self._cached is None or self._cached[0] != start:
-            self._cached = start, self._involving(start, min(start + self._most, self.number))
-        return self._cached[1][first - start : last - start]
+        start, cached = first // self._most * self._most, self._cached  # which another thread may exchange
+        if cached is None or cached[0] != start:
+            self._cached = cached = start, self._involving(start, min(start + self._most, self.number))
+        return cached[1][first - start : last - start]
 
     def sums(self, values: FloatArray) -> FloatArray:
         """Return the sum of values of cells over the scores with each group on either side."""

@@ -17,6 +17,7 @@ from zeroevidence.calibrate.logistic import from_cosines, to_cosines
 from zeroevidence.calibrate.pav import Blocks, Counts, RankedScores, block_lows, count, rank, searchsorted_in_threads
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.measure.views import Llrs
+from zeroevidence.parallel import compute_beside
 from zeroevidence.uncertainty.groups import Clusters, compact_codes, find_clusters, number_codes
 
 CellArray: TypeAlias = NDArray[np.uint16]
@@ -80,7 +81,7 @@ class PreparedScores:
 
     def prepare(self) -> None:
         """Compute both now, before several threads ask."""
-        _ = self.clusters, self.cells
+        compute_beside(lambda: self.clusters, lambda: self.cells)
 
     @cached_property
     def clusters(self) -> Clusters | None:

@@ -114,16 +114,17 @@ def evidence_gain(llr: FloatArray) -> FloatArray:
     1e-12 everywhere.
     """
     a = np.asarray(llr, dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        b = np.expm1(a)
+        value = np.asarray(0.25 + (a / b - 1.0) / (2.0 * b))
+    value[a == np.inf] = 0.25
     small = np.abs(a) < 0.05
-    far = np.where(small | (a == np.inf), 1.0, a)
-    with np.errstate(over="ignore"):
-        b = np.expm1(far)
-    value = np.where(a == np.inf, 0.25, 0.25 + (far / b - 1.0) / (2.0 * b))
-    near = np.where(small, a, 0.0)
+    near = a[small]
     series = np.zeros_like(near)
     for coefficient in _SERIES:
         series = (series + coefficient) * near
-    return np.where(small, series, value)
+    value[small] = series
+    return value
 
 
 _SERIES = tuple(

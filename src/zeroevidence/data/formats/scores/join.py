@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -70,8 +71,8 @@ def join(scores: Table, key: Table | None, options: ReadingOptions) -> tuple[Joi
         Rules for pairs that occur twice and for trials that one of the tables lacks.
     """
     base = scores if key is None else key
-    enrolments, trials = (base.frame[side].unique(maintain_order=True).cast(pl.String) for side in ("enrol", "trial"))
-    enrol, trial = _both_positions(base, enrolments, trials)
+    numbered = compute_beside(*(partial(_numbered, base.frame[side]) for side in ("enrol", "trial")))
+    (enrolments, enrol), (trials, trial) = numbered
     pair, size = enrol * len(trials) + trial, len(enrolments) * len(trials)
     score_pair = pair if key is None else _pairs(scores, enrolments, trials)
     again, first = _repeated(pair, size)
@@ -121,7 +122,7 @@ def compose_tables(
     def compose_names(table: Table) -> Table:
         changed = []
         for column in [name for name in _NAMES if name in table.frame.columns]:
-            distinct = table.frame[column].unique().cast(pl.String).drop_nulls()
+            distinct = table.frame[column].unique(maintain_order=True).cast(pl.String).drop_nulls()  # quicker in order
             foreign = distinct.filter(distinct.str.len_bytes() != distinct.str.len_chars())
             spellings.update(foreign.to_list())
             if (foreign != foreign.str.normalize("NFC")).any():
@@ -134,30 +135,29 @@ def compose_tables(
 
 def _pairs(scores: Table, enrolments: pl.Series, trials: pl.Series) -> IntArray:
     """Return the number of each pair among all pairs of the key's identifiers, -1 where it has others."""
-    enrol, trial = _both_positions(scores, enrolments, trials)
-    pair = enrol * len(trials) + trial
+    sides = ("enrol", enrolments), ("trial", trials)
+    enrol, trial = compute_beside(*(partial(_positions, scores.frame[side], names) for side, names in sides))
+    pair: IntArray = enrol * len(trials) + trial
     pair[(enrol < 0) | (trial < 0)] = -1
     return pair
 
 
-def _both_positions(table: Table, enrolments: pl.Series, trials: pl.Series) -> tuple[IntArray, IntArray]:
-    """Return the positions of the identifiers of a table among those of enrolments and of trials."""
-    enrol, trial = compute_beside(
-        lambda: _positions(table.frame["enrol"], enrolments), lambda: _positions(table.frame["trial"], trials)
-    )
-    return enrol, trial
-
-
 def _positions(ids: pl.Series, names: pl.Series) -> IntArray:
     """Return the position of each row's identifier among names, -1 where it is not among them."""
+    distinct, number = _numbered(ids)
+    among = distinct.cast(pl.Enum(names), strict=False).to_physical().cast(pl.Int64).fill_null(-1)
+    positions: IntArray = among.to_numpy()[number]
+    return positions
+
+
+def _numbered(ids: pl.Series) -> tuple[pl.Series, IntArray]:
+    """Return the distinct identifiers, in the order in which they come, and the number of each row's among them."""
     if ids.dtype == pl.String():
         ids = ids.cast(pl.Categorical(pl.Categories.random()))
     distinct, codes = ids.unique(maintain_order=True), ids.to_physical().to_numpy()
-    among = distinct.cast(pl.String).cast(pl.Enum(names), strict=False).to_physical().cast(pl.Int64).fill_null(-1)
     by_code = np.empty(int(codes.max()) + 1, dtype=np.int64)
-    by_code[distinct.to_physical().to_numpy()] = among.to_numpy()
-    positions: IntArray = by_code[codes]
-    return positions
+    by_code[distinct.to_physical().to_numpy()] = np.arange(len(distinct))
+    return distinct.cast(pl.String), by_code[codes]
 
 
 def _first_rows(pair: IntArray, among: IntArray, size: int) -> IntArray:
@@ -179,7 +179,8 @@ def _repeated(number: IntArray, size: int) -> tuple[IntArray, IntArray]:
         present[number] = True
         distinct = int(np.count_nonzero(present))
     else:
-        distinct = pl.Series(number).n_unique()
+        ordered = np.sort(number)
+        distinct = int(np.count_nonzero(ordered[1:] != ordered[:-1])) + 1
     if distinct == len(number):
         return number[:0], number[:0]
     return repeated_rows(pl.DataFrame({"number": number}), ["number"])
