@@ -1,11 +1,9 @@
 """Groups of commands: a new command is one file, libraries are loaded when used, or refused where addresses lack."""
 
-import inspect
 import os
 import resource
 import subprocess
 import sys
-from dataclasses import FrozenInstanceError, dataclass, replace
 from functools import partial
 
 import click
@@ -93,20 +91,3 @@ def test_a_search_with_hardly_enough_ends_by_itself(link, more):
     assert done.returncode in (0, 5), done.stderr
     if done.returncode == 5:
         assert "of addresses are allowed (ulimit -v); expected about" in done.stderr.splitlines()[-1]
-
-
-def test_dataclasses_whose_methods_are_compiled_later_are_like_others():
-    with lazy._methods_later():
-
-        @dataclass(frozen=True, slots=True, order=True)
-        class Point:
-            x: float
-            y: float = 2.0
-
-    one, same, other = Point(1.0), Point(1.0, 2.0), replace(Point(1.0), y=3.0)
-    assert (one == same, one == other, one < other, hash(one) == hash(same)) == (True, False, True, True)
-    assert repr(one).endswith("Point(x=1.0, y=2.0)")
-    assert [*inspect.signature(Point).parameters] == ["x", "y"]
-    for change in (lambda: setattr(one, "x", 3.0), lambda: delattr(one, "x")):
-        with pytest.raises(FrozenInstanceError, match="field 'x'"):
-            change()

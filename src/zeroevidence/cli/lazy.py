@@ -11,8 +11,7 @@ import resource
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from functools import cache, partial, wraps
+from functools import wraps
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -116,43 +115,10 @@ def _import_without_collection(name: str) -> ModuleType:
         return importlib.import_module(name)
     gc.disable()
     try:
-        with _methods_later():
-            return importlib.import_module(name)
+        return importlib.import_module(name)
     finally:
         gc.freeze()
         gc.enable()
-
-
-@contextmanager
-def _methods_later() -> Iterator[None]:
-    """Let dataclasses compile the methods that they write, all but `__init__`, when these are first called.
-
-    Without this, to import `evaluate` takes 1.2 times the processor time. From Python 3.13 on, a class has its methods
-    compiled together, by another function.
-    """
-    import dataclasses  # slow to import, and help needs none
-
-    create: Any = getattr(dataclasses, "_create_fn", None)
-
-    def create_later(name: str, *arguments: Any, **names: Any) -> Any:
-        if name == "__init__":
-            return create(name, *arguments, **names)
-        compiled = cache(partial(create, name, *arguments, **names))
-
-        def method(*given: Any) -> Any:
-            return compiled()(*given)
-
-        method.__name__ = name
-        return method
-
-    if create is None:
-        yield
-        return
-    dataclasses._create_fn = create_later  # type: ignore[attr-defined]
-    try:
-        yield
-    finally:
-        dataclasses._create_fn = create  # type: ignore[attr-defined]
 
 
 _LIBRARIES, _PER_CORE = 500_000_000, 50_000_000  # bytes of addresses that the libraries take, and their threads
