@@ -1,8 +1,9 @@
 """What voice protectors hide, what they cost in words, and how long they take.
 
     python benchmarks/protectors.py measure WORK --speech ../shared/data/speechocean --people 24 --effort quick
-    python benchmarks/protectors.py table WORK
-    python benchmarks/protectors.py front WORK docs/_static/protectors-front.svg
+    python benchmarks/protectors.py collect WORK docs/protectors-sentences.tsv
+    python benchmarks/protectors.py table docs/protectors-sentences.tsv
+    python benchmarks/protectors.py front docs/protectors-sentences.tsv docs/_static/protectors-front.svg
     python benchmarks/protectors.py listen WORK docs/_static/protectors-heard.png
     python benchmarks/protectors.py parts WORK
     python benchmarks/protectors.py speed [WAVE] [--repeats 20]
@@ -21,7 +22,8 @@ The strings of digits in `../shared/data/audiomnist` are measured with `--record
 `onevoice` has learned what people sound like from 60 of speechocean762, so words are heard from people of whom it has
 heard none: the 45 that are evaluated in `draws.py`.
 
-`table` prints a Markdown table of what WORK holds, and `front` draws it. "Words alone" is what the best attacker learns
+`collect` writes what WORK holds into a table, where lines of other protectors stay. `table` prints such a table as
+Markdown, and `front` draws it. "Words alone" is what the best attacker learns
 who reads the texts that the corpus has, and hears nothing. `listen` draws spectrograms of ten recordings
 and prints what is heard in them. `parts` prints what the best attackers with each kind of encoder learn, and what the
 strongest one learns about people whom `onevoice` has heard and about others. `speed` prints the processor time of each
@@ -80,6 +82,11 @@ PROTECTORS = {  # title and name
     "cascade": "cascade",
 }
 UNTOUCHED = "unprotected"
+_WITH_LIMITS = ("alid", "top1", "people_named", "words", "wer", "mos")
+COLUMNS = (
+    *("effort", "guessing", "beaten", "refused", "time", "wer_before"),
+    *(f"{name}{side}" for name in _WITH_LIMITS for side in ("", "_low", "_high")),
+)
 TEN = 10  # recordings that are listened to
 HEARD = ("three changes", "onevoice", "cascade")  # protections that are listened to, after the original
 
@@ -184,9 +191,9 @@ def measure(
                 print(f"{title}: audit in {taken:.0f} s of processor time", flush=True)
 
 
-def results(work: Path) -> list[dict]:
-    """What WORK holds: numbers of each protector, unprotected speech first."""
-    lines: list[dict] = []
+def collect(work: Path, target: Path) -> None:
+    """Write the numbers of each protector that WORK holds, with those of unprotected speech, among other lines."""
+    lines = read_lines(target) if target.exists() else {}
     for title in PROTECTORS:
         home = work / title.replace(" ", "-")
         for out in sorted(home.glob("audit-*/result.json")):
@@ -194,28 +201,49 @@ def results(work: Path) -> list[dict]:
             (finding, *_) = findings(rows)
             row = rows[finding.strongest]
             control = next(each for each in rows if each.labels.get("system") == UNTOUCHED)
-            words = read_results(home / "words.json") if (home / "words.json").exists() else []
-            opinions = read_results(home / "opinions.json") if (home / "opinions.json").exists() else []
-            card = read_card(home / "1")
-            refused = len(card.release.refused) if card and card.release else 0
-            taken = json.loads((home / "time-1.json").read_text()) if (home / "time-1.json").exists() else None
-            effort = out.parent.name.removeprefix("audit-")
-            common = {"effort": effort, "people": row.counts["speakers"], "guessing": guessing_rate(row.counts)}
-            if not lines:
-                before = words[0]["wer"] if words else None
-                opinion = opinions[0]["mos"] if opinions else None
-                lines.append({"title": UNTOUCHED, "row": control, "wer": before, "opinion": opinion, **common})
+            heard, judged = (home / name for name in ("words.json", "opinions.json"))
+            words, opinions = (read_results(path) if path.exists() else [] for path in (heard, judged))
             texts = [rows[number] for number in finding.attempts if rows[number].about.words]
-            facts = {
-                "texts": max(texts, key=lambda each: each.number("alid")).metrics["alid"] if texts else None,
-                "wer": words[-1]["wer"] if words else None,
-                "before": words[0]["wer"] if words else None,
-                "opinion": opinions[-1]["mos"] if opinions else None,
-                "refused": refused,
-                "beaten": finding.chance[finding.strongest].beaten,
+            card, time = read_card(home / "1"), home / "time-1.json"
+            common = {"effort": out.parent.name.removeprefix("audit-"), "guessing": f"{guessing_rate(row.counts):.4g}"}
+
+            def cells(row, side, words=words, opinions=opinions) -> dict[str, str]:
+                results = {name: row.metrics.get(name) for name in ("alid", "top1", "people_named")}
+                results |= {"wer": words[side]["wer"]} if words else {}
+                results |= {"mos": opinions[side]["mos"]} if opinions else {}
+                return {key: cell for name, result in results.items() for key, cell in limits_of(name, result).items()}
+
+            lines.setdefault(UNTOUCHED, {**common, **cells(control, 0)})
+            best_text = max(texts, key=lambda each: each.number("alid")).metrics["alid"] if texts else None
+            lines[title] = {
+                **common,
+                **cells(row, -1),
+                **limits_of("words", best_text),
+                "wer_before": f"{words[0]['wer'].value:.4g}" if words else "",
+                "beaten": {True: "yes", False: "no", None: ""}[finding.chance[finding.strongest].beaten],
+                "refused": str(len(card.release.refused) if card and card.release else 0),
+                "time": f"{json.loads(time.read_text()):.3g}" if time.exists() else "",
             }
-            lines.append({"title": title, "row": row, **facts, **common, "time": taken})
-    return lines
+    with target.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, ("title", *COLUMNS), delimiter="\t", lineterminator="\n", restval="")
+        writer.writeheader()
+        writer.writerows({"title": title, **lines[title]} for title in (UNTOUCHED, *PROTECTORS) if title in lines)
+
+
+def limits_of(name: str, result) -> dict[str, str]:
+    """The cells of a number with its interval."""
+    values = [] if result is None else [result.value, result.low, result.high]
+    return {
+        f"{name}{side}": f"{float(value):.4g}"
+        for side, value in zip(("", "_low", "_high"), values, strict=False)
+        if value is not None
+    }
+
+
+def read_lines(table: Path) -> dict[str, dict[str, str]]:
+    """The lines of a table by title."""
+    with table.open(encoding="utf-8", newline="") as file:
+        return {line.pop("title"): line for line in csv.DictReader(file, delimiter="\t")}
 
 
 def parts(work: Path, speech: Path) -> None:
@@ -255,46 +283,50 @@ def limits(result, factor: float, digits: int) -> str:
     return f"{value} ({factor * result.low:.{digits}f} to {factor * result.high:.{digits}f})"
 
 
-def table(work: Path) -> None:
+def table(source: Path) -> None:
     titles = (
         *("ALID [bit]", "top-1 [%]", "guessing [%]", "people named [%]", "more than chance", "words alone [bit]"),
-        *("WER [%]", "of the original", "MOS", "refused", "s per s of speech"),
+        *("WER [%]", "of the original", "MOS", "refused", "s per s of speech", "effort"),
     )
     print(f"| protector | {' | '.join(titles)} |")
     print(f"| --- |{' ---: |' * len(titles)}")
-    for line in results(work):
-        row, beaten = line["row"], {True: "yes", False: "no", None: ""}[line.get("beaten")]
+    for title, line in read_lines(source).items():
+
+        def cell(name: str, factor: float, digits: int, line: dict[str, str] = line) -> str:
+            value, low, high = (
+                f"{factor * float(line[key]):.{digits}f}" if line[key] else "" for key in (name, *ends(name))
+            )
+            return f"{value} ({low} to {high})" if low and high else value
+
+        before = f"{100 * float(line['wer_before']):.0f}" if line["wer_before"] else ""
         cells = (
-            limits(row.metrics["alid"], 1, 2),
-            limits(row.metrics["top1"], 100, 0),
-            f"{100 * line['guessing']:.1f}",
-            limits(row.metrics.get("people_named"), 100, 0),
-            beaten,
-            limits(line.get("texts"), 1, 2),
-            limits(line["wer"], 100, 0),
-            f"{100 * line['before'].value:.0f}" if line.get("before") else "",
-            limits(line["opinion"], 1, 1),
-            str(line.get("refused", "")),
-            "" if line.get("time") is None else f"{line['time']:.3g}",
+            *(cell("alid", 1, 2), cell("top1", 100, 0), f"{100 * float(line['guessing']):.1f}"),
+            *(cell("people_named", 100, 0), line["beaten"], cell("words", 1, 2)),
+            *(cell("wer", 100, 0), before, cell("mos", 1, 1), line["refused"], line["time"], line["effort"]),
         )
-        print(f"| {line['title']} | {' | '.join(cells)} |")
+        print(f"| {title} | {' | '.join(cells)} |")
 
 
-def front(work: Path, target: Path) -> None:
+def ends(name: str) -> tuple[str, str]:
+    """The columns of an interval."""
+    return f"{name}_low", f"{name}_high"
+
+
+def front(source: Path, target: Path) -> None:
     """Draw what the strongest attacker learns against added word errors, over those of the same recordings before."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5.6, 3.4), layout="constrained")
     axes = figure.subplots()
-    for line in results(work):
-        bits, errors, plain = line["row"].metrics["alid"], line["wer"], line["title"] == UNTOUCHED
-        if errors is None:
+    for title, line in read_lines(source).items():
+        if not line["wer"]:
             continue
-        x, y = 0.0 if plain else 100 * (errors.value - line["before"].value), float(bits.value)
+        plain = title == UNTOUCHED
+        x, y = 0.0 if plain else 100 * (float(line["wer"]) - float(line["wer_before"])), float(line["alid"])
         axes.plot(x, y, "o", color="black" if plain else "C0", markersize=5)
-        axes.plot([x, x], [bits.low, bits.high], color="0.7", zorder=0, linewidth=1)
+        axes.plot([x, x], [float(line[key]) for key in ends("alid")], color="0.7", zorder=0, linewidth=1)
         offset = (-4, -14) if plain else (5, 5)
-        axes.annotate(line["title"], (x, y), xytext=offset, textcoords="offset points", fontsize=8)
+        axes.annotate(title, (x, y), xytext=offset, textcoords="offset points", fontsize=8)
     axes.axhline(0.0, color="0.5", linestyle=":", linewidth=1)
     axes.set_xlabel(f"added word errors, heard by {RECOGNISER} (points)")
     axes.set_ylabel("ALID of the strongest attacker (bits)")
@@ -410,10 +442,10 @@ def main():
     measuring.add_argument("--draws", type=int, help="of protectors that draw; by default as the effort does")
     measuring.add_argument("--heard", type=int, default=30, help="recordings that are heard")
     measuring.add_argument("--only", action="append", default=[], choices=PROTECTORS, help="may be repeated")
-    for name in ("table", "front", "listen", "parts"):
+    for name in ("collect", "table", "front", "listen", "parts"):
         step = steps.add_parser(name)
-        step.add_argument("work", type=Path)
-        if name in ("front", "listen"):
+        step.add_argument("work", type=Path, help="the table, for `table` and `front`")
+        if name in ("collect", "front", "listen"):
             step.add_argument("target", type=Path)
         if name in ("listen", "parts"):
             step.add_argument("--speech", type=Path, default=Path("../shared/data/speechocean"))
@@ -426,6 +458,8 @@ def main():
         speech = given.speech.absolute()
         original = choose_people(given.work, speech, given.people, given.recordings)
         measure(original, given.work, speech, given.effort, given.draws, given.heard, given.only)
+    elif given.step == "collect":
+        collect(given.work, given.target)
     elif given.step == "table":
         table(given.work)
     elif given.step == "front":

@@ -119,7 +119,9 @@ def test_what_to_do_next_follows_from_the_level():
             "repeat this with more permutations": too_coarse(),
             "Next, measure a protection against the same attacker.": [control()],
             "Look for the fault in the test": [search_row(about=AGAINST.floor)],
-            "Protect them with cascade (English only), which leaves only the words": [search_row(0.9, 3.0)],
+            "Protect them with cascade (English unless --language names another), which leaves only the words": [
+                search_row(0.9, 3.0)
+            ],
             "Weigh this against your purpose": [attribute_row("flow", 0.1)],
             f"Before release, try stronger attackers: {NO_PROOF}": [control(), SILENT],
             "First show that the attack works on unprotected speech": [search_row(chance="at-chance")],

@@ -291,7 +291,7 @@ def _instead(finding: Finding) -> str:
     protection = finding.row.about.protection
     stronger = find_stronger(None if protection is None else protection.name)
     if stronger is not None:
-        language = f" ({stronger.language} only)" if stronger.language else ""
+        language = f" ({stronger.language} unless --language names another)" if stronger.language else ""
         return (
             f"Protect them with {stronger.name}{language}, which leaves only the {stronger.leaves}, and measure again."
         )
