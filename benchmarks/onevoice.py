@@ -173,7 +173,7 @@ def counted(path: Path) -> dict[str, np.ndarray]:
     loud = power > power.max() * 10.0 ** (-QUIET / 10.0)
 
     def codes_of(frames: np.ndarray, size: int) -> np.ndarray:
-        book = networks._books[size]
+        book = networks._books[f"codes_{size}"]
         return np.asarray(((book**2).sum(axis=1) - 2.0 * frames @ book.T).argmin(axis=1))
 
     def share(codes: np.ndarray, size: int) -> np.ndarray:

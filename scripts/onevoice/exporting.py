@@ -19,8 +19,8 @@ CARD = {
     "voice": "Speech of Flite 2.2, voice slt (Carnegie Mellon University; free for any use with its notice), of "
     "sentences that the script makes. The decoder has learned from it alone.",
     "codes": "The reduction to codes has learned from readings by Flite's voices slt, rms, awb and kal16 at other "
-    "sizes, rates and in other rooms, and from 480 recordings of 60 people of speechocean762 (CC BY 4.0) with their "
-    "transcripts.",
+    "sizes, rates, in other rooms and by other devices, and from 480 recordings of 60 people of speechocean762 (CC BY "
+    "4.0) with their transcripts, laid over readings of these by slt.",
     "input": "Features of the encoder of Moonshine tiny, English (Useful Sensors, MIT), which is no part of these "
     "files.",
 }

@@ -5,11 +5,17 @@
     python scripts/onevoice/make.py listen WORK PEOPLE --encoder encoder_model.ort
     python scripts/onevoice/make.py train WORK [--minutes 9]
     python scripts/onevoice/make.py export WORK FOLDER
+    python scripts/onevoice/make.py hear WORK ../shared/data/speechocean --encoder encoder_model.ort [--people 60]
+    python scripts/onevoice/make.py refine WORK FOLDER [--minutes 24]
 
 `prepare` lets the free voices of Flite read sentences and runs the content encoder of Moonshine over them (processors
 only). `pack` and `listen` do so for recordings of people with transcripts: from these, the part that makes codes learns
 how people sound; the part that makes speech of codes learns from the voice of Flite alone. `train` wants a GPU;
 `export` writes the ONNX files and the codebooks.
+
+`hear` and `refine` go on from what the package bundles, on processors: the part that makes codes learns to find, in
+recordings of people and readings by other voices, in other rooms and by other devices, the codes that the voice has
+where it reads the same text. `refine` needs some of what `prepare` writes (`--sentences 500`).
 """
 
 from __future__ import annotations
