@@ -62,7 +62,7 @@ def test_an_audit_with_a_program(speech):
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 143, err
-    kept = f"{speech / 'out' / 'cache'} keeps 12 files, from which the same command continues"
+    kept = f"{speech / 'out' / 'cache'} keeps 24 files, from which the same command continues"
     assert err.splitlines()[-1] == f"interrupted by SIGTERM; {kept}"
     assert [path for name in ("zeroevidence-*", "*.wav") for path in (speech / "temporary").rglob(name)] == []
     pids = [int(pid) for path in (speech / "started").iterdir() for pid in path.read_text().split()]
