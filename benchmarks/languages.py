@@ -64,7 +64,7 @@ def strings(folder: Path, language: str, number: int) -> list[tuple[str, np.ndar
 
 
 def plain(text: str, language: str) -> str:
-    """Return words without case, punctuation and accents of capitals, with digits one by one as words."""
+    """Return a text without case and punctuation, with digits one by one as words."""
     digits = WORDS[language][0].split()
     text = re.sub(r"\d", lambda match: f" {digits[int(match[0])]} ", text.casefold().replace("ё", "е"))
     return " ".join(re.sub(r"[^\w\s]", " ", text).split())

@@ -28,17 +28,16 @@ FRAMES, BATCH = 96, 48  # codes of an example; examples of a batch, half of them
 SHARPNESS = 10.0  # of the choice of a code, over the mean square of code vectors
 LAID_OVER = (0.0, 0.15, 0.5)  # shares of the training at which recordings are laid over readings
 QUIET = 35.0  # dB below the loudest frame: nothing is said
-HELD_OUT = 40  # recordings, and sentences
+HELD_OUT = 40  # recordings that nothing is learned from
 
 
 def prepare_pair(job: tuple[Path, str, int, Path, str, str, int]) -> dict[str, np.ndarray]:
     """Return features of a recording in all its versions and of the reading of its text, and where each is loud."""
+    import soundfile
     from people import prepare_recording
     from speech import content, load_encoder, read_aloud
 
     path, text, seed, encoder, flite, voice, copies = job
-    import soundfile
-
     versions = prepare_recording((path, seed, encoder, copies))
     reading = read_aloud([flite], voice, text.lower(), 1.1, None, None).wave
     loud = [loud_frames(wave) for wave in (soundfile.read(path, dtype="float32")[0], reading)]
@@ -110,9 +109,7 @@ class Recordings:
 
     def cut(self, number: int) -> tuple[Tensor, Tensor]:
         """Return features and goals of random examples; short versions go on with what follows them."""
-        last = len(self.features) - FRAMES
-        first = torch.randint(last, (number,))
-        at = first[:, None] + torch.arange(FRAMES)
+        at = torch.randint(len(self.features) - FRAMES, (number,))[:, None] + torch.arange(FRAMES)
         return self.features[at].float(), self.goal[at]
 
 
@@ -158,9 +155,8 @@ def refine(folder: Path, weights: Path, minutes: float, seed: int) -> None:
         z = content(disturb(features, content.deviation))
         loss = functional.mse_loss(z, goal) * z.shape[2] / scale
         for book in books:
-            loss = loss + functional.cross_entropy(_choice(z, book, scale), _choice(goal, book, scale).argmax(1)) / len(
-                books
-            )
+            codes = _choice(goal, book, scale).argmax(1)
+            loss = loss + functional.cross_entropy(_choice(z, book, scale), codes) / len(books)
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(content.parameters(), 5.0)
@@ -191,10 +187,8 @@ def _choice(z: Tensor, book: Tensor, scale: float) -> Tensor:
 def _assess(content: Content, held_out: Recordings, books: list[Tensor]) -> str:
     """Return how often versions of one recording have the code of the reading."""
     content.eval()
-    shares = []
-    for book in books:
-        z = torch.cat([content(self[None].float())[0] for self in held_out.features.split(held_out.lengths.tolist())])
-        shares.append(
-            float((_choice(z, book, 1.0).argmax(1) == _choice(held_out.goal, book, 1.0).argmax(1)).float().mean())
-        )
+    parts = held_out.features.split(held_out.lengths.tolist())
+    z = torch.cat([content(part[None].float())[0] for part in parts])
+    codes = [[_choice(vectors, book, 1.0).argmax(1) for vectors in (z, held_out.goal)] for book in books]
+    shares = [float((heard == goal).float().mean()) for heard, goal in codes]
     return "held out " + " ".join(f"{100 * share:.1f}" for share in shares) + " %"
